@@ -1,0 +1,1 @@
+"""Pure values and rules; imports only the standard library."""

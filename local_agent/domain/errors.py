@@ -1,0 +1,89 @@
+"""Every failure a person can meet, as a type with one clear line and the way out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from local_agent.domain.sessions import Holder
+
+
+class LocalAgentError(Exception):
+    """A failure to be shown: ``line`` says what happened, ``hint`` the way out, ``raw`` the source's words."""
+
+    exit_code = 1
+
+    def __init__(self, line: str, hint: str = "", raw: str = "") -> None:
+        super().__init__(line)
+        self.line = line
+        self.hint = hint
+        self.raw = raw
+
+    def __str__(self) -> str:
+        return f"{self.line} {self.hint}".strip()
+
+
+class UsageError(LocalAgentError):
+    """The person asked in a way that cannot be carried out; exit code 2."""
+
+    exit_code = 2
+
+
+class ModelErrorKind(StrEnum):
+    """What went wrong between us and a model."""
+
+    UNREACHABLE = "unreachable"
+    NO_MODEL = "no_model"
+    NO_TOOLS = "no_tools"
+    NO_THINKING = "no_thinking"
+    CONTEXT_OVERFLOW = "context_overflow"
+    BUSY = "busy"
+    UNAUTHORIZED = "unauthorized"
+    MALFORMED = "malformed"
+    CUT_OFF = "cut_off"
+    EMPTY = "empty"
+    ONLY_THINKING = "only_thinking"
+    REPEATING = "repeating"
+    SILENT = "silent"
+    ENGINE = "engine"
+    SERVER = "server"
+
+
+class ModelError(LocalAgentError):
+    """A model request failed; ``kind`` decides what happens next, ``line`` is what the person reads."""
+
+    def __init__(self, kind: ModelErrorKind, line: str, hint: str = "", raw: str = "") -> None:
+        super().__init__(line, hint, raw)
+        self.kind = kind
+
+
+class StoreError(LocalAgentError):
+    """The database refused: locked, read-only, full, foreign, newer, damaged."""
+
+
+class NotSaved(StoreError):
+    """A write did not reach the disk; what it held is still in memory."""
+
+
+class LeaseLost(StoreError):
+    """Another process took the session over; this one may read it and write it no more."""
+
+
+class SessionHeld(StoreError):
+    """Another process holds the session."""
+
+    def __init__(self, handle: str, holder: Holder) -> None:
+        where = f" on {holder.terminal}" if holder.terminal else ""
+        super().__init__(
+            f"Session {handle} is open in process {holder.pid}{where} since {holder.since}.",
+            "Close it there, or open it here read-only.",
+        )
+        self.handle = handle
+        self.holder = holder
+
+
+class UnknownSession(UsageError):
+    """No session has this handle."""
+
+
+class ConfigError(UsageError):
+    """A setting, variable or flag cannot be used; names the file, line and key where there is one."""

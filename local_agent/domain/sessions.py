@@ -1,0 +1,87 @@
+"""Values that name and describe sessions, workspaces, leases and drafts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A canonical folder. ``root`` is resolved; ``git_root_commit`` finds it again after a move."""
+
+    id: int
+    root: str
+    git_root_commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that holds a session's lease, as it described itself."""
+
+    pid: int
+    host: str
+    terminal: str
+    since: str
+    """UTC, ISO 8601."""
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """One row of the session list. Times are UTC, ISO 8601."""
+
+    id: int
+    handle: str
+    title: str
+    title_source: str
+    """``task``, ``person`` or ``model``: a title that a person set is never replaced."""
+    workspace_id: int
+    workspace_root: str
+    head: int | None
+    mode: str
+    backend: str
+    """``ollama`` or ``embedded``."""
+    host: str
+    """Server address, or the path of the GGUF file."""
+    model: str
+    model_pinned: bool
+    headless: bool
+    """Made by ``-p``: not counted by ``--resume latest``."""
+    trashed: bool
+    parent_session: int | None
+    fork_entry: int | None
+    created_at: str
+    last_activity: str
+    last_entry: int
+    """Highest entry id of the session: the order of the list, never a clock."""
+    turn_count: int
+    error_count: int
+    holder: Holder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """What a session row needs at its birth, before the first request goes out."""
+
+    workspace_root: str
+    title: str
+    backend: str
+    host: str
+    model: str
+    model_pinned: bool = False
+    mode: str = "NORMAL"
+    headless: bool = False
+    git_root_commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Unsent work: the composer's text and the prompts queued behind a running turn, in order."""
+
+    text: str
+    queue: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """True when there is nothing worth keeping."""
+        return not self.text.strip() and not self.queue

@@ -1,0 +1,45 @@
+"""Walks over the tree of entries: pure functions over what the store has read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from local_agent.domain.entries import Entry, Kind
+
+
+def path_to(entries: Mapping[int, Entry], leaf: int | None) -> list[Entry]:
+    """The path from the root to ``leaf``, oldest first; stops at a gap or a loop instead of failing."""
+    path: list[Entry] = []
+    seen: set[int] = set()
+    current = leaf
+    while current is not None and current in entries and current not in seen:
+        seen.add(current)
+        path.append(entries[current])
+        current = entries[current].parent
+    path.reverse()
+    return path
+
+
+def results_by_call(entries: Iterable[Entry]) -> dict[int, dict[int, Entry]]:
+    """Results by the assistant entry and call number they answer; the first written wins."""
+    results: dict[int, dict[int, Entry]] = {}
+    for entry in entries:
+        if entry.kind is Kind.RESULT and entry.parent is not None and entry.call_number is not None:
+            results.setdefault(entry.parent, {}).setdefault(entry.call_number, entry)
+    return results
+
+
+def model_facing(path: Sequence[Entry]) -> list[Entry]:
+    """What of a path the model sees: the newest summary, the entries it keeps, and what follows it."""
+    newest = next((i for i in range(len(path) - 1, -1, -1) if path[i].kind is Kind.SUMMARY), None)
+    if newest is None:
+        return list(path)
+    summary = path[newest]
+    kept = [entry for entry in path[:newest] if _is_kept(entry, summary)]
+    return [summary, *kept, *path[newest + 1 :]]
+
+
+def _is_kept(entry: Entry, summary: Entry) -> bool:
+    if entry.kind is Kind.SUMMARY or summary.kept_from is None:
+        return False
+    return entry.id >= summary.kept_from

@@ -1,0 +1,1 @@
+"""Front ends without a screen."""

@@ -1,0 +1,1 @@
+"""Model backends: Ollama over HTTP and an embedded llama.cpp engine."""

@@ -1,0 +1,1 @@
+"""The composition root: settings in; store, backend and conversations out."""

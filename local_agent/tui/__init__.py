@@ -1,0 +1,1 @@
+"""The full-screen front end: the only layer that knows Textual."""
