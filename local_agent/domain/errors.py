@@ -8,7 +8,7 @@ from local_agent.domain.sessions import Holder
 
 
 class LocalAgentError(Exception):
-    """A failure to be shown: ``line`` says what happened, ``hint`` the way out, ``raw`` the source's words."""
+    """A failure to be shown: ``line`` says what happened, ``hint`` the way out, ``raw`` its source."""
 
     exit_code = 1
 
