@@ -1,0 +1,194 @@
+"""One YAML file of settings, read with the line of every key and checked against the model."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from local_agent.config.settings import Key, Rule
+from local_agent.domain.errors import ConfigError
+from local_agent.domain.text import one_line, sanitise
+
+MAX_BYTES = 64 * 1024
+MAX_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One key of a file, checked."""
+
+    key: str
+    value: Any
+    line: int
+
+
+def read_file(path: Path, keys: Mapping[str, Key], *, of_project: bool) -> list[Found]:
+    """Read and check a file; ``ConfigError`` names the file, the line and the key."""
+    return _Reader(path, keys, of_project).read()
+
+
+class _Reader:
+    def __init__(self, path: Path, keys: Mapping[str, Key], of_project: bool) -> None:
+        self._path = path
+        self._keys = keys
+        self._of_project = of_project
+        self._loader = yaml.SafeLoader("")
+
+    def read(self) -> list[Found]:
+        try:
+            text = self._text()
+            self._guard(text)
+            self._loader = yaml.SafeLoader(text)
+            root = self._loader.get_single_node()
+            if root is None or self._is_null(root):
+                return []
+            return [
+                self._leaf(f"{section}.{name}", key, value)
+                for section, section_key, body in self._pairs(root, "the file")
+                for name, key, value in self._section(section, section_key, body)
+            ]
+        except yaml.MarkedYAMLError as error:
+            mark: object = error.problem_mark or error.context_mark
+            raise self._error(getattr(mark, "line", 0) + 1, f"no valid YAML: {error.problem}.") from error
+        except yaml.YAMLError as error:
+            raise self._error(1, f"no valid YAML: {one_line(str(error), 120)}.") from error
+
+    def _text(self) -> str:
+        try:
+            if not stat.S_ISREG(self._path.stat().st_mode):
+                raise ConfigError(f"{self._path} is no file.", "Move it away, or put a file in its place.")
+            with self._path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise ConfigError(f"Can't read {self._path}: {error.strerror}.") from error
+        if len(data) > MAX_BYTES:
+            raise ConfigError(f"{self._path} is over {MAX_BYTES // 1024} KB: that is no configuration file.")
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data[: error.start].count(b"\n") + 1
+            raise self._error(line, "not UTF-8 text.", "Save it as UTF-8.") from error
+
+    def _guard(self, text: str) -> None:
+        """Refuse what makes a small file big or deep, before anything recursive looks at it."""
+        depth = 0
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.AliasEvent):
+                raise self._error(line, "aliases (*name) are not supported here.", "Write the value out.")
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > MAX_DEPTH:
+                raise self._error(line, "nested too deeply.")
+
+    def _section(
+        self, section: str, section_key: yaml.Node, body: yaml.Node
+    ) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+        known = list(dict.fromkeys(name.partition(".")[0] for name in self._keys))
+        if section not in known:
+            raise self._unknown(section_key, section, known)
+        if self._is_null(body):
+            return iter(())
+        return self._pairs(body, section)
+
+    def _pairs(self, node: yaml.Node, owner: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+        if not isinstance(node, yaml.MappingNode):
+            raise self._error(_line(node), f"{owner} must be a mapping of keys to values.")
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else "?"
+            if name in seen:
+                raise self._error(_line(key), f"{_shown(name)} is set twice (first in line {seen[name]}).")
+            seen[name] = _line(key)
+            yield name, key, value
+
+    def _leaf(self, name: str, key_node: yaml.Node, node: yaml.Node) -> Found:
+        line = _line(key_node)
+        key = self._keys.get(name)
+        if key is None:
+            raise self._unknown(key_node, name, list(self._keys))
+        if self._of_project and not key.rule.project:
+            raise self._error(line, f"{name} can't be set by a project.", "Put this in your own config.yaml.")
+        value = self._check(key, self._plain(node, name), line)
+        only = key.rule.project_only
+        if self._of_project and only is not None and value is not only:
+            raise self._error(
+                line,
+                f"a project can set {name} only to {str(only).lower()}.",
+                "Put this in your own config.yaml.",
+            )
+        return Found(name, value, line)
+
+    def _plain(self, node: yaml.Node, name: str) -> Any:
+        """The node as JSON-like data; duplicate keys and numbers that are none are refused at any depth."""
+        if isinstance(node, yaml.MappingNode):
+            return {
+                inner: self._plain(value, f"{name}.{inner}") for inner, _, value in self._pairs(node, name)
+            }
+        if isinstance(node, yaml.SequenceNode):
+            return [self._plain(item, name) for item in node.value]
+        try:
+            value = self._loader.construct_object(node)
+        except ValueError:  # a date that is none, or thousands of digits
+            return node.value
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self._error(_line(node), f"{name} must be a finite number.")
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        return node.value  # a date or a time of day: the text as it was written
+
+    def _check(self, key: Key, value: Any, line: int) -> Any:
+        # JSON's strict mode takes text for a path and a list for a tuple, but no text for a number.
+        adapter: TypeAdapter[Any] = TypeAdapter(key.annotation, config=ConfigDict(strict=True))
+        try:
+            checked = adapter.validate_json(json.dumps(value))
+        except ValidationError as error:
+            raise self._bad(key, value, line) from error
+        if not _acceptable(checked, key.rule):
+            raise self._bad(key, value, line)
+        if isinstance(checked, Path):
+            return self._path.parent / os.path.expanduser(checked)
+        return checked
+
+    def _bad(self, key: Key, value: Any, line: int) -> ConfigError:
+        got = "empty" if value is None or value == "" else one_line(json.dumps(value, ensure_ascii=False), 40)
+        return self._error(line, f"{key.name} must be {key.rule.expects}, not {got}.")
+
+    def _unknown(self, node: yaml.Node, name: str, known: list[str]) -> ConfigError:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(known)}."
+        return self._error(_line(node), f"unknown key {_shown(name)}.", hint)
+
+    def _error(self, line: int, problem: str, hint: str = "") -> ConfigError:
+        return ConfigError(f"{sanitise(str(self._path))}, line {line}: {problem}", hint)
+
+    def _is_null(self, node: yaml.Node) -> bool:
+        return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _shown(name: str) -> str:
+    return one_line(name, 60)
+
+
+def _acceptable(value: Any, rule: Rule) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip()) and value.isprintable()
+    if isinstance(value, int) and not isinstance(value, bool) and rule.minimum is not None:
+        return rule.maximum is not None and rule.minimum <= value <= rule.maximum
+    return value is not None

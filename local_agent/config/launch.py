@@ -1,0 +1,21 @@
+"""What the command line asked for, as the front ends and the runtime receive it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """One start of the program. ``workspace`` is resolved."""
+
+    workspace: Path
+    resume: str | None = None
+    """A canonical handle, already looked up."""
+    model: str | None = None
+    gguf: Path | None = None
+    demo: bool = False
+    save: bool = True
+    headless: bool = False
+    """Made by ``-p``: the session is marked so."""

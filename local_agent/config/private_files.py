@@ -1,0 +1,31 @@
+"""Folders and files that only their owner can read, whatever the umask."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def private_folder(path: Path) -> None:
+    """Create a folder with mode 0700, its missing parents too."""
+    if path.is_dir():
+        return
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.chmod(0o700)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a file in one step with mode 0600; it is on disk, or the old one stays."""
+    private_folder(path.parent)
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
