@@ -58,8 +58,8 @@ class _Reader:
                 for name, key, value in self._section(section, section_key, body)
             ]
         except yaml.MarkedYAMLError as error:
-            mark: object = error.problem_mark or error.context_mark
-            raise self._error(getattr(mark, "line", 0) + 1, f"no valid YAML: {error.problem}.") from error
+            line = getattr(error.problem_mark or error.context_mark, "line", 0) + 1
+            raise self._error(line, f"no valid YAML: {error.problem}.") from error
         except yaml.YAMLError as error:
             raise self._error(1, f"no valid YAML: {one_line(str(error), 120)}.") from error
 
@@ -83,7 +83,7 @@ class _Reader:
         """Refuse what makes a small file big or deep, before anything recursive looks at it."""
         depth = 0
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            line = event.start_mark.line + 1
+            line = getattr(event.start_mark, "line", 0) + 1
             if isinstance(event, yaml.AliasEvent):
                 raise self._error(line, "aliases (*name) are not supported here.", "Write the value out.")
             if isinstance(event, yaml.CollectionStartEvent):
