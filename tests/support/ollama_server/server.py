@@ -1,0 +1,247 @@
+"""The listener, the queues of the script, and what a test reads and steers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from tests.support.ollama_server.connection import Connection, Disconnected, Request, Response
+from tests.support.ollama_server.control import ControlRoutes
+from tests.support.ollama_server.faults import Fault
+from tests.support.ollama_server.log import RequestRecord
+from tests.support.ollama_server.memory import Memory
+from tests.support.ollama_server.registry import ModelSpec, full_name
+from tests.support.ollama_server.routes import ApiRoutes
+from tests.support.ollama_server.script import Turn
+
+ANY_MODEL = ""
+DEFAULT_MODEL = ModelSpec("llama3.2:3b")
+
+
+class OllamaServer:
+    """A scripted Ollama on a loopback port. Scripting and reading are safe from any thread."""
+
+    def __init__(
+        self,
+        models: Iterable[ModelSpec] = (DEFAULT_MODEL,),
+        *,
+        version: str = "0.33.0",
+        default: Turn | None = None,
+        port: int = 0,
+        strict: bool = True,
+    ) -> None:
+        self.models = {model.name: model for model in models}
+        self.version = version
+        self.default = default
+        """Played when the script has nothing; for demonstrations only."""
+        self.signed_in = True
+        self.max_queue = 512
+        self.memory = Memory()
+        self.log: list[RequestRecord] = []
+        self._strict = strict
+        self._port = port
+        self._turns: dict[str, deque[Turn]] = {}
+        self._faults: list[Fault] = []
+        self._gates: dict[str, asyncio.Event] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._connections = 0
+        self._listener: asyncio.Server | None = None
+        self._api = ApiRoutes(self)
+        self._control = ControlRoutes(self)
+
+    async def __aenter__(self) -> OllamaServer:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+        if kind is None:
+            self.check()
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``; the same after ``refuse`` and ``accept``."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def chats(self) -> list[RequestRecord]:
+        """The chat requests so far."""
+        return [record for record in self.log if record.path == "/api/chat"]
+
+    def script(self, *turns: Turn | str, model: str = ANY_MODEL) -> None:
+        """Append turns for one model, or for whichever model asks."""
+        queue = self._turns.setdefault(full_name(model) if model else ANY_MODEL, deque())
+        queue.extend(turn if isinstance(turn, Turn) else Turn(turn) for turn in turns)
+
+    def fault(self, *faults: Fault) -> None:
+        """Append faults; each is used up by one request to its path."""
+        self._faults.extend(faults)
+
+    def release(self, gate: str) -> None:
+        """Open a gate, for the step that waits there or will."""
+        self._loop.call_soon_threadsafe(self._gate(gate).set)
+
+    def reset(self) -> None:
+        """Forget script, faults, gates, log and loaded models."""
+        self._turns.clear()
+        self._faults.clear()
+        self._gates.clear()
+        self.log.clear()
+        self.memory = Memory()
+
+    def check(self) -> None:
+        """Fail when a request found the script exhausted."""
+        unscripted = [record.number for record in self.log if not record.scripted]
+        if self._strict and unscripted:
+            raise AssertionError(f"script exhausted: no turn for request {unscripted}")
+
+    def next_turn(self, model: str, body: dict[str, object]) -> Turn | None:
+        """Take the first turn whose condition fits: the model's own queue, then the common one."""
+        for name in (model, ANY_MODEL):
+            queue = self._turns.get(name, deque())
+            for turn in queue:
+                if turn.when.matches(body):
+                    queue.remove(turn)
+                    return turn
+        return self.default
+
+    async def wait_gate(self, name: str) -> None:
+        """Wait until ``release(name)``."""
+        await self._gate(name).wait()
+
+    async def wait_until(self, holds: Callable[[], object], seconds: float = 5.0) -> None:
+        """Wait for a state of the log or of anything else; fails after ``seconds``."""
+        end = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > end:
+                raise AssertionError(f"not reached within {seconds} s; log: {self.log}")
+            await asyncio.sleep(0.005)
+
+    async def start(self) -> None:
+        """Begin to listen."""
+        self._loop = asyncio.get_running_loop()
+        await self.accept()
+
+    async def accept(self) -> None:
+        """Listen, for the first time or again after ``refuse``."""
+        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=1 << 26)
+        self._port = self._listener.sockets[0].getsockname()[1]
+
+    async def refuse(self) -> None:
+        """Close the listener and every connection: the next connect is refused."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def stop(self) -> None:
+        """Stop listening and drop every connection."""
+        await self.refuse()
+
+    def _gate(self, name: str) -> asyncio.Event:
+        return self._gates.setdefault(name, asyncio.Event())
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self._connections += 1
+        connection = Connection(reader, writer)
+        try:
+            await self._serve_requests(connection, self._connections)
+        except (Disconnected, asyncio.CancelledError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            self._tasks.discard(task)
+            with contextlib.suppress(asyncio.CancelledError):
+                await connection.close()
+
+    async def _serve_requests(self, connection: Connection, number: int) -> None:
+        while request := await connection.read_request():
+            if not await self._answer(connection, request, number):
+                return
+
+    async def _answer(self, connection: Connection, request: Request, number: int) -> bool:
+        """Answer one request while watching the connection; True when it can carry another one."""
+        record = RequestRecord(
+            number=len(self.log) + 1,
+            connection=number,
+            method=request.method,
+            path=request.path,
+            headers=dict(request.headers),
+            raw=request.body.decode("utf-8", "replace"),
+            json=request.parsed(),
+            accepted=time.monotonic(),
+        )
+        response = Response(connection, record, request.method)
+        if request.path.startswith("/_ctl/"):
+            await self._control.answer(request, response)
+            return True
+        self.log.append(record)
+        work = asyncio.ensure_future(self._work(request, response, record))
+        watch = asyncio.ensure_future(connection.wait_for_disconnect())
+        try:
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done() and not response.severed:
+                record.disconnected = time.monotonic()
+                return False
+            await work
+            return response.keep_alive
+        except Disconnected:
+            record.disconnected = time.monotonic()
+            return False
+        finally:
+            await _cancelled(work, watch)
+
+    async def _work(self, request: Request, response: Response, record: RequestRecord) -> None:
+        fault = next((fault for fault in self._faults if fault.hits(request.path)), None)
+        if fault is not None:
+            self._faults.remove(fault)
+            record.fault = fault.kind
+            if await _play_fault(fault, response):
+                return
+        await self._api.answer(request, response, record)
+
+
+async def _play_fault(fault: Fault, response: Response) -> bool:
+    """Play a fault; False when the request is answered normally afterwards."""
+    match fault.kind:
+        case "slow_headers":
+            await asyncio.sleep(fault.seconds)
+            return False
+        case "close_before_headers":
+            await response.abort()
+        case "rst_before_headers":
+            response.reset()
+        case "accept_and_hang":
+            await asyncio.Event().wait()
+        case _:
+            body = fault.body if isinstance(fault.body, str) else ""
+            if body or not fault.body:
+                await response.whole(fault.status, body.encode(), fault.content_type, fault.headers)
+            else:
+                await response.json(fault.status, fault.body)
+    return True
+
+
+async def _cancelled(*tasks: asyncio.Future[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def free_port() -> int:
+    """A port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
