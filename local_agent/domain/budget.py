@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
+from local_agent.domain.entries import ToolCall
 from local_agent.domain.requests import Message
 
 BYTES_PER_TOKEN = 3.6
@@ -15,5 +17,15 @@ def estimate_tokens(messages: Sequence[Message]) -> int:
 
     English prose is about four bytes a token, code and other scripts fewer: 3.6 errs to the safe side.
     """
-    weight = sum(len(message.content.encode("utf-8", "replace")) for message in messages)
+    weight = sum(_weight(message) for message in messages)
     return int(weight / BYTES_PER_TOKEN) + MESSAGE_OVERHEAD * len(messages)
+
+
+def _weight(message: Message) -> int:
+    calls = sum(_call_weight(call) for call in message.calls)
+    return len(message.content.encode("utf-8", "replace")) + calls
+
+
+def _call_weight(call: ToolCall) -> int:
+    arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
+    return len((call.name + arguments).encode("utf-8", "replace"))

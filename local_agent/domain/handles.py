@@ -12,6 +12,8 @@ from local_agent.domain.text import one_line
 
 LENGTH = 7
 _PATTERN = re.compile(r"[0-9a-f]{7}")
+_OFFERED = 3
+_COMPARED = 40
 
 
 def new_handle() -> str:
@@ -28,14 +30,22 @@ def parse_handle(text: str, known: Iterable[str] = ()) -> str:
     if _PATTERN.fullmatch(candidate):
         return candidate
     raise UsageError(
-        f"{one_line(text, 40)!r} is no session handle: a handle is seven hex digits, such as a1b2c3d.",
+        f"'{one_line(text, _COMPARED)}' is no session handle: a handle is seven hex digits, such as a1b2c3d.",
         offer(candidate, known),
     )
 
 
 def offer(candidate: str, known: Iterable[str]) -> str:
     """One sentence that names the handles closest to ``candidate``, or where to find them all."""
-    close = difflib.get_close_matches(candidate, list(known), n=3, cutoff=0.5)
+    close = _closest(candidate[:_COMPARED], list(known))
     if close:
         return f"Did you mean {' or '.join(close)}?"
     return "See them with: local-agent session list"
+
+
+def _closest(candidate: str, known: list[str]) -> list[str]:
+    """Handles that begin with the candidate or that it begins with, then those spelled alike."""
+    shared = [handle for handle in known if candidate and handle.startswith(candidate)]
+    shared += [handle for handle in known if len(candidate) > LENGTH and candidate.startswith(handle)]
+    alike = difflib.get_close_matches(candidate, known, n=_OFFERED, cutoff=0.5)
+    return list(dict.fromkeys([*shared, *alike]))[:_OFFERED]

@@ -1,21 +1,31 @@
 """The one door out: any stored history becomes a valid list of messages.
 
 Pure. Whatever the entries hold (orphan calls, results out of place, empty answers, failed
-questions, summaries, markers, lone surrogates), the list is valid: every call is answered once,
-right after it and in order; no message is empty; a question without an answer is not sent again.
+questions, summaries, markers, lone surrogates), the list is valid for the strictest template:
+
+- it starts with a user message (after the system message), user and assistant alternate, and
+  tool messages stand only between an assistant message with calls and the next assistant message;
+- every call is answered exactly once, right after its message and in call order;
+- no message is empty, and all text can be encoded as UTF-8;
+- a question that nothing answered is left out, unless it is the one being asked.
+
 Because entries never change, request n+1 begins with all of request n.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from local_agent.domain.entries import Entry, Kind, ToolCall
 from local_agent.domain.text import normalise
 from local_agent.domain.tree import model_facing, results_by_call
 
 NOT_RUN = "No result: this call was not run."
+NO_OUTPUT = "(no output)"
+UNREADABLE_RESULT = "The result of this call can no longer be read."
+MISSING = "(This message is not available.)"
+NO_ANSWER = "(This turn ended without an answer.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,35 +40,63 @@ class Message:
     tool_call_id: str = ""
 
 
-def build_messages(system: str, path: Sequence[Entry]) -> tuple[Message, ...]:
+def build_messages(system: str, path: Sequence[Entry], *, asking: bool = True) -> tuple[Message, ...]:
     """Build the messages of a request from a path, oldest first, results anywhere among its entries.
 
-    The last question of the path is the one being asked: it is sent although it has no answer yet.
+    The last question is the one being asked: it is sent although nothing answers it yet. With
+    ``asking`` false it is left out too, which gives the history that the next request would carry.
     """
     results = results_by_call(path)
-    nodes = [entry for entry in model_facing(_nodes(path)) if entry.readable]
-    messages: list[Message] = []
-    waiting: Message | None = None
-    preface = ""
-    for entry in nodes:
+    conversation = _Conversation()
+    for entry in model_facing(_nodes(path)):
         match entry.kind:
-            case Kind.SUMMARY:
-                preface = _summary_text(entry)
+            case Kind.SUMMARY if entry.readable:
+                conversation.summary = _summary_text(entry)
             case Kind.QUESTION:
-                waiting = Message("user", _join(preface, _question_text(entry)))
-            case Kind.ASSISTANT if entry.text.strip() or entry.calls:
-                if waiting is None and preface:
-                    waiting = Message("user", preface)
-                if waiting is not None:
-                    messages.append(waiting)
-                    waiting, preface = None, ""
-                messages.extend(_exchange(entry, results.get(entry.id, {})))
+                conversation.question = _question_text(entry)
+            case Kind.ASSISTANT if entry.readable and (entry.text.strip() or entry.calls):
+                conversation.answer(_answer(entry), results.get(entry.id, {}))
             case _:
                 pass
-    if waiting is not None:
-        messages.append(waiting)
     head = [Message("system", normalise(system))] if system.strip() else []
-    return (*head, *messages)
+    return (*head, *conversation.finish(asking))
+
+
+class _Conversation:
+    """Messages in the making: the summary and the question wait until something answers them."""
+
+    def __init__(self) -> None:
+        self.summary = ""
+        self.question: str | None = None
+        self._messages: list[Message] = []
+
+    def answer(self, answer: Message, results: Mapping[int, Entry]) -> None:
+        """Add an assistant message with one result for each of its calls, in call order."""
+        if self.question is not None or self.summary or not self._messages:
+            self._ask()
+        last = self._messages[-1]
+        if last.role == "assistant":
+            text = _join(last.content, answer.content)
+            self._messages[-1] = replace(answer, content=text)
+        else:
+            self._messages.append(answer)
+        for number, call in enumerate(answer.calls):
+            text = _result_text(results.get(number))
+            self._messages.append(Message("tool", text, tool_name=call.name, tool_call_id=call.id))
+
+    def finish(self, asking: bool) -> list[Message]:
+        """Close the list with what still waits."""
+        if not asking:
+            self.question = None
+        if self.question is not None or self.summary:
+            self._ask()
+        return self._messages
+
+    def _ask(self) -> None:
+        if self._messages and self._messages[-1].role == "tool":
+            self._messages.append(Message("assistant", NO_ANSWER))
+        self._messages.append(Message("user", _join(self.summary, self.question or "") or MISSING))
+        self.summary, self.question = "", None
 
 
 def _nodes(path: Sequence[Entry]) -> list[Entry]:
@@ -72,23 +110,45 @@ def _nodes(path: Sequence[Entry]) -> list[Entry]:
 
 
 def _question_text(entry: Entry) -> str:
-    return _join(normalise(entry.context), normalise(entry.text))
+    """What was asked; an unreadable question keeps its place, because its answer needs one."""
+    return _join(normalise(entry.context), normalise(entry.text)) if entry.readable else MISSING
 
 
 def _summary_text(entry: Entry) -> str:
     return f"Summary of the conversation so far:\n{normalise(entry.text)}" if entry.text.strip() else ""
 
 
+def _answer(entry: Entry) -> Message:
+    calls = tuple(
+        ToolCall(normalise(call.id), normalise(call.name), _normalised_object(call.arguments))
+        for call in entry.calls
+    )
+    return Message("assistant", normalise(entry.text), normalise(entry.thinking) if calls else "", calls)
+
+
+def _result_text(result: Entry | None) -> str:
+    if result is None:
+        return NOT_RUN
+    if not result.readable:
+        return UNREADABLE_RESULT
+    return normalise(result.text) if result.text.strip() else NO_OUTPUT
+
+
+def _normalised_object(value: Mapping[str, object]) -> dict[str, object]:
+    return {normalise(key): _normalised(item) for key, item in value.items()}
+
+
+def _normalised(value: object) -> object:
+    match value:
+        case str():
+            return normalise(value)
+        case Mapping():
+            return _normalised_object(value)
+        case list() | tuple():
+            return [_normalised(item) for item in value]
+        case _:
+            return value
+
+
 def _join(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part.strip())
-
-
-def _exchange(entry: Entry, results: Mapping[int, Entry]) -> list[Message]:
-    """An assistant message and one result for each of its calls, in call order."""
-    thinking = normalise(entry.thinking) if entry.calls else ""
-    messages = [Message("assistant", normalise(entry.text), thinking, entry.calls)]
-    for number, call in enumerate(entry.calls):
-        result = results.get(number)
-        text = normalise(result.text) if result is not None and result.readable else NOT_RUN
-        messages.append(Message("tool", text, tool_name=call.name, tool_call_id=call.id))
-    return messages

@@ -25,18 +25,28 @@ def results_by_call(entries: Iterable[Entry]) -> dict[int, dict[int, Entry]]:
     results: dict[int, dict[int, Entry]] = {}
     for entry in entries:
         if entry.kind is Kind.RESULT and entry.parent is not None and entry.call_number is not None:
-            results.setdefault(entry.parent, {}).setdefault(entry.call_number, entry)
+            answers = results.setdefault(entry.parent, {})
+            earlier = answers.get(entry.call_number)
+            if earlier is None or entry.id < earlier.id:
+                answers[entry.call_number] = entry
     return results
 
 
 def model_facing(path: Sequence[Entry]) -> list[Entry]:
-    """What of a path the model sees: the newest summary, the entries it keeps, and what follows it."""
-    newest = next((i for i in range(len(path) - 1, -1, -1) if path[i].kind is Kind.SUMMARY), None)
+    """What of a path the model sees: the newest summary, the entries it keeps, and what follows it.
+
+    A summary that says nothing (empty, unreadable) replaces nothing.
+    """
+    newest = next((i for i in range(len(path) - 1, -1, -1) if _summarises(path[i])), None)
     if newest is None:
         return list(path)
     summary = path[newest]
     kept = [entry for entry in path[:newest] if _is_kept(entry, summary)]
     return [summary, *kept, *path[newest + 1 :]]
+
+
+def _summarises(entry: Entry) -> bool:
+    return entry.kind is Kind.SUMMARY and entry.readable and bool(entry.text.strip())
 
 
 def _is_kept(entry: Entry, summary: Entry) -> bool:

@@ -1,0 +1,191 @@
+"""The request builder: valid for any stored history, growing only at its end."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from local_agent.domain.entries import Entry, EntryStatus, Kind, ToolCall
+from local_agent.domain.requests import (
+    MISSING,
+    NO_ANSWER,
+    NO_OUTPUT,
+    NOT_RUN,
+    UNREADABLE_RESULT,
+    Message,
+    build_messages,
+)
+from tests.domain.histories import add, any_text, damaged_paths, growing_paths
+
+READ = ToolCall("call_1", "read", {"path": "a.txt"})
+BASH = ToolCall("call_2", "bash", {"command": "ls"})
+
+
+def roles(messages: Sequence[Message]) -> list[str]:
+    return [message.role for message in messages]
+
+
+def texts(messages: Sequence[Message]) -> list[str]:
+    return [message.content for message in messages]
+
+
+def assert_valid(messages: Sequence[Message]) -> None:
+    """What the strictest chat template demands of a list of messages."""
+    body = [message for message in messages if message.role != "system"]
+    assert "system" not in roles(messages)[1:]
+    assert not body or body[0].role == "user"
+    for message in messages:
+        assert message.content.strip() or message.calls
+        assert message.role == "assistant" or not (message.calls or message.thinking)
+    for before, after in itertools.pairwise(body):
+        allowed = {
+            "user": {"assistant"},
+            "assistant": {"tool"} if before.calls else {"user"},
+            "tool": {"tool", "assistant"},
+        }
+        assert after.role in allowed[before.role]
+    assert_calls_answered(body)
+
+
+def assert_calls_answered(body: Sequence[Message]) -> None:
+    """Every call has one tool message, right after its message and in call order; none is left over."""
+    left_over = roles(body).count("tool")
+    for place, message in enumerate(body):
+        answers = body[place + 1 : place + 1 + len(message.calls)]
+        assert [(a.role, a.tool_name, a.tool_call_id) for a in answers] == [
+            ("tool", call.name, call.id) for call in message.calls
+        ]
+        left_over -= len(answers)
+    assert left_over == 0
+
+
+@given(any_text, damaged_paths(), st.booleans())
+def test_any_history_becomes_a_valid_list(system: str, path: list[Entry], asking: bool) -> None:
+    messages = build_messages(system, path, asking=asking)
+    assert_valid(messages)
+    assert messages == build_messages(system, path, asking=asking)
+
+
+@given(any_text, damaged_paths())
+def test_any_history_can_be_encoded(system: str, path: list[Entry]) -> None:
+    for message in build_messages(system, path):
+        calls = [[call.id, call.name, call.arguments] for call in message.calls]
+        parts = [message.content, message.thinking, message.tool_name, message.tool_call_id]
+        json.dumps([*parts, calls], ensure_ascii=False).encode("utf-8")
+
+
+@given(damaged_paths(), any_text.filter(str.strip))
+def test_a_request_ends_with_what_is_asked(path: list[Entry], text: str) -> None:
+    fresh = [entry for entry in path if entry.kind is not Kind.SUMMARY]
+    question = Entry(99, 1, None, None, Kind.QUESTION, path[0].origin if path else "person", text)  # type: ignore[arg-type] # any origin will do
+    messages = build_messages("", [*fresh, question])
+    assert messages[-1].role == "user"
+    assert texts(messages)[-1] == texts(build_messages("", [question]))[-1]
+
+
+@given(growing_paths())
+def test_each_request_begins_with_all_of_the_one_before(paths: list[list[Entry]]) -> None:
+    requests = [build_messages("Be brief.", path) for path in paths]
+    for earlier, later in itertools.pairwise(requests):
+        assert later[: len(earlier)] == earlier
+    assert all(messages[-1].role in ("user", "tool") for messages in requests)
+
+
+def test_results_are_sent_in_call_order_whatever_order_they_came_in() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "look")
+    answer = add(path, Kind.ASSISTANT, "", calls=(READ, BASH))
+    add(path, Kind.RESULT, "listing", parent=answer.id, call_number=1)
+    add(path, Kind.RESULT, "text of a.txt", parent=answer.id, call_number=0)
+    add(path, Kind.RESULT, "written twice", parent=answer.id, call_number=0)
+    add(path, Kind.RESULT, "for a call that was never made", parent=answer.id, call_number=7)
+    messages = build_messages("", path)
+    assert texts(messages) == ["look", "", "text of a.txt", "listing"]
+    assert messages == build_messages("", [*reversed(path[2:]), *path[:2]])
+
+
+def test_calls_without_a_usable_result_are_answered_in_plain_words() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "look")
+    answer = add(path, Kind.ASSISTANT, "", calls=(READ, BASH, READ))
+    add(path, Kind.RESULT, "", parent=answer.id, call_number=1)
+    add(path, Kind.RESULT, "", parent=answer.id, call_number=2, readable=False)
+    add(path, Kind.QUESTION, "and now?")
+    messages = build_messages("", path)
+    assert texts(messages) == ["look", "", NOT_RUN, NO_OUTPUT, UNREADABLE_RESULT, NO_ANSWER, "and now?"]
+
+
+def test_a_question_without_an_answer_is_sent_only_while_it_is_asked() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "failed")
+    assert texts(build_messages("", path)) == ["failed"]
+    assert build_messages("", path, asking=False) == ()
+    add(path, Kind.ASSISTANT, " \n", thinking="only thinking")
+    add(path, Kind.QUESTION, "again")
+    assert texts(build_messages("", path)) == ["again"]
+
+
+def test_an_interrupted_reply_is_part_of_the_next_request() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "one")
+    add(path, Kind.ASSISTANT, "half of", status=EntryStatus.INTERRUPTED)
+    add(path, Kind.ASSISTANT, "the whole")
+    add(path, Kind.QUESTION, "two")
+    assert texts(build_messages("", path)) == ["one", "half of\n\nthe whole", "two"]
+
+
+def test_an_answer_keeps_its_place_when_its_question_is_unreadable() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "", readable=False)
+    add(path, Kind.ASSISTANT, "answer")
+    add(path, Kind.QUESTION, "next")
+    assert texts(build_messages("", path)) == [MISSING, "answer", "next"]
+
+
+def test_an_unreadable_answer_leaves_with_its_question() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "one")
+    add(path, Kind.ASSISTANT, "", readable=False)
+    add(path, Kind.QUESTION, "two")
+    assert texts(build_messages("", path)) == ["two"]
+
+
+def test_a_summary_stands_for_what_came_before_the_kept_entries() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "old")
+    add(path, Kind.ASSISTANT, "old answer")
+    kept = add(path, Kind.QUESTION, "kept")
+    add(path, Kind.ASSISTANT, "kept answer")
+    add(path, Kind.SUMMARY, "they spoke", kept_from=kept.id)
+    add(path, Kind.QUESTION, "new")
+    assert texts(build_messages("", path)) == [
+        "Summary of the conversation so far:\nthey spoke\n\nkept",
+        "kept answer",
+        "new",
+    ]
+
+
+def test_a_summary_that_keeps_an_answer_alone_speaks_before_it() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "old")
+    kept = add(path, Kind.ASSISTANT, "kept answer")
+    add(path, Kind.SUMMARY, "they spoke", kept_from=kept.id)
+    messages = build_messages("", path, asking=False)
+    assert texts(messages) == ["Summary of the conversation so far:\nthey spoke", "kept answer"]
+
+
+def test_context_stands_before_the_question() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "what day is it?", context="Date: 2026-07-31")
+    assert texts(build_messages("Be brief.", path)) == ["Be brief.", "Date: 2026-07-31\n\nwhat day is it?"]
+
+
+def test_a_path_that_names_an_entry_twice_sends_it_once() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "one")
+    add(path, Kind.ASSISTANT, "answer")
+    assert build_messages("", [*path, *path]) == build_messages("", path)

@@ -1,0 +1,72 @@
+"""Walks over the tree."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from local_agent.domain.entries import Entry, Kind
+from local_agent.domain.tree import model_facing, path_to
+from tests.domain.histories import add, damaged_paths
+
+
+@given(damaged_paths(), st.integers(0, 16))
+def test_a_path_ends_at_its_leaf_and_repeats_nothing(entries: list[Entry], leaf: int) -> None:
+    by_id = {entry.id: entry for entry in entries}
+    path = path_to(by_id, leaf)
+    assert len({entry.id for entry in path}) == len(path)
+    assert [entry.id for entry in path[-1:]] == ([leaf] if leaf in by_id else [])
+    assert all(below.parent == above.id for above, below in itertools.pairwise(path))
+
+
+@given(damaged_paths())
+def test_what_the_model_sees_is_a_selection_with_at_most_one_telling_summary(path: list[Entry]) -> None:
+    facing = model_facing(path)
+    assert all(entry in path for entry in facing)
+    telling = [e for e in facing if e.kind is Kind.SUMMARY and e.readable and e.text.strip()]
+    assert telling == facing[: len(telling)]
+    assert len(telling) <= 1
+
+
+def conversation_with_two_summaries() -> list[Entry]:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "one")
+    add(path, Kind.ASSISTANT, "first")
+    kept_once = add(path, Kind.QUESTION, "two")
+    add(path, Kind.ASSISTANT, "second")
+    add(path, Kind.SUMMARY, "about one", kept_from=kept_once.id)
+    kept_twice = add(path, Kind.QUESTION, "three")
+    add(path, Kind.ASSISTANT, "third")
+    add(path, Kind.SUMMARY, "about one and two", kept_from=kept_twice.id)
+    add(path, Kind.QUESTION, "four")
+    return path
+
+
+def shown(path: list[Entry]) -> list[str]:
+    return [entry.text for entry in model_facing(path)]
+
+
+def test_the_newest_summary_replaces_what_it_does_not_keep() -> None:
+    path = conversation_with_two_summaries()
+    assert shown(path) == ["about one and two", "three", "third", "four"]
+
+
+def test_a_summary_may_keep_entries_from_before_an_earlier_summary() -> None:
+    path = conversation_with_two_summaries()
+    path[7] = replace(path[7], kept_from=path[2].id)
+    assert shown(path) == ["about one and two", "two", "second", "three", "third", "four"]
+
+
+def test_a_summary_that_keeps_nothing_stands_alone() -> None:
+    path = conversation_with_two_summaries()
+    path[7] = replace(path[7], kept_from=None)
+    assert shown(path) == ["about one and two", "four"]
+
+
+def test_an_unreadable_summary_gives_way_to_the_one_before() -> None:
+    path = conversation_with_two_summaries()
+    path[7] = replace(path[7], readable=False)
+    assert shown(path)[:5] == ["about one", "two", "second", "three", "third"]
