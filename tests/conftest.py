@@ -11,6 +11,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.support.ollama_server import HostedServer, OllamaServer
+
 # Read by Textual at its import: nothing on screen moves by itself.
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 
@@ -80,3 +82,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(person / ".local" / "state"))
     monkeypatch.setenv("LOCAL_AGENT_HOME", str(folder))
     return folder
+
+
+@pytest.fixture
+def server() -> Iterator[OllamaServer]:
+    """The scripted Ollama server, on a thread; a request that nothing was scripted for fails the test."""
+    with HostedServer() as running:
+        yield running

@@ -1,0 +1,59 @@
+"""What a person does over and over in these tests, and what they then see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tests.support.emulator import Emulator
+from tests.support.ollama_server import RequestRecord
+from tests.support.terminal import Key, Terminal
+
+LEAVING_LIMIT = 2.0
+"""Seconds within which the program is gone, whatever ends it."""
+_FAREWELL = re.compile(
+    r"Session (?P<handle>[0-9a-f]{7}) · (?P<title>[^\n]+)\n"
+    r"Resume this session with:\n"
+    r"  (?P<command>local-agent --resume [0-9a-f]{7})"
+)
+
+
+def drawn(shown: Emulator) -> bool:
+    """The full-screen application has painted."""
+    return shown.alternate and bool(shown.text.strip())
+
+
+def ask(terminal: Terminal, question: str) -> None:
+    """Type a question and send it."""
+    terminal.wait_for(drawn)
+    terminal.send(question)
+    terminal.wait_for(question[-20:])
+    terminal.send(Key.ENTER)
+
+
+def leave(terminal: Terminal) -> None:
+    """Type /exit; the program ends as it should."""
+    terminal.send("/exit", Key.ENTER)
+    assert terminal.wait_exit() == 0
+    terminal.assert_restored()
+
+
+def farewell(terminal: Terminal) -> Mapping[str, str]:
+    """The three lines that stand on the terminal after a clean exit, and nothing but them."""
+    said = _FAREWELL.fullmatch(terminal.text)
+    assert said, f"not the three lines: {terminal.text!r}"
+    return said.groupdict()
+
+
+def conversation(request: RequestRecord) -> list[tuple[str, str]]:
+    """Roles and texts of a chat request, without the system message."""
+    messages = request.body["messages"]
+    assert isinstance(messages, Sequence)
+    said = [(message["role"], message["content"]) for message in messages]
+    return [(role, text) for role, text in said if role != "system"]
+
+
+def assert_valid(said: Sequence[tuple[str, str]]) -> None:
+    """User and assistant alternate, the person has the first and the last word, nothing is empty."""
+    assert [role for role, _ in said] == ["user", "assistant"] * (len(said) // 2) + ["user"]
+    assert all(text.strip() for _, text in said)
