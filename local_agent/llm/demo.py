@@ -99,7 +99,7 @@ async def fetch(cache: Path, progress: Report) -> Path:
         raise FetchFailed(error.line, error.hint or _by_hand(), error.raw) from error
 
 
-def cached(cache: Path) -> Path | None:
+def cached_model(cache: Path) -> Path | None:
     """The model when an earlier fetch has left it in ``cache``; looks, hashes nothing."""
     target = cache / MODEL_FILE
     return target if _known_good(target) else None

@@ -1,0 +1,89 @@
+"""One loaded model in this process: the only module that touches xllamacpp. Everything here blocks."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from local_agent.domain.errors import ModelError, ModelErrorKind
+
+# The engine looks at a stop between batches only: 128 tokens are 0.1 s of a small model.
+_BATCH = 128
+# Copies of other conversations' prompts; the library's own limit is 8 GiB.
+_PROMPT_CACHE_MIB = 512
+
+
+class Engine:
+    """A GGUF file in memory with a context window of ``window`` tokens."""
+
+    def __init__(self, path: Path, window: int, threads: int | None = None) -> None:
+        """Load the model; raises ``ModelError``."""
+        self.window = window
+        library = _library()
+        parameters = library.CommonParams()
+        parameters.model.path = str(path)
+        parameters.n_ctx = window
+        parameters.n_batch = parameters.n_ubatch = _BATCH
+        parameters.n_parallel = 1
+        parameters.warmup = False
+        parameters.cache_ram_mib = _PROMPT_CACHE_MIB
+        if threads is not None:
+            parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+        # It logs to the terminal, over the screen.
+        parameters.verbosity = 0
+        # It opens a port on loopback that we don't use: nobody else may either.
+        parameters.api_keys = [secrets.token_hex(32)]
+        parameters.ui = parameters.endpoint_slots = parameters.endpoint_props = False
+        try:
+            self._server = library.Server(parameters)
+        except RuntimeError as error:
+            raise ModelError(
+                ModelErrorKind.ENGINE,
+                f"The engine could not load {path.name} with a window of {window} tokens.",
+                "Try a smaller context window; if that fails too, the file is damaged or of an unknown kind.",
+                raw=str(error),
+            ) from error
+
+    @property
+    def listening_address(self) -> str:
+        """The loopback URL that the engine opens by itself."""
+        return str(self._server.listening_address)
+
+    def chat(self, body: Mapping[str, object], on_chunk: Callable[[Any], bool]) -> None:
+        """Run one completion; ``on_chunk`` must not raise, and stops the engine by returning True."""
+        self._server.handle_chat_completions(dict(body), on_chunk)
+
+
+def library_version() -> str:
+    """Version of the engine's library, without loading it; raises ``ModelError`` when it is not there."""
+    try:
+        return version("xllamacpp")
+    except PackageNotFoundError as error:
+        raise _not_installed(error) from error
+
+
+def _library() -> Any:
+    try:
+        import xllamacpp
+    except ModuleNotFoundError as error:
+        raise _not_installed(error) from error
+    except ImportError as error:
+        raise ModelError(
+            ModelErrorKind.ENGINE,
+            "The embedded engine (xllamacpp) is installed but does not start on this machine.",
+            "Use a build of xllamacpp for this system, or Ollama.",
+            raw=str(error),
+        ) from error
+    return xllamacpp
+
+
+def _not_installed(error: ImportError) -> ModelError:
+    return ModelError(
+        ModelErrorKind.ENGINE,
+        "The embedded engine (xllamacpp) is not installed.",
+        "Install it with: pip install 'local-agent[embedded]'",
+        raw=str(error),
+    )

@@ -1,0 +1,254 @@
+"""The embedded backend on the real engine with a real small model."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from local_agent.domain.errors import ModelError, ModelErrorKind
+from local_agent.domain.events import Phase
+from local_agent.domain.ports import ChatRequest, DonePart, ProgressPart, StreamPart, TextPart
+from local_agent.domain.requests import Message
+from local_agent.llm.embedded import EmbeddedBackend
+from tests.support.model import small_model
+
+pytestmark = pytest.mark.engine
+
+LIMIT = 60
+LONG = "The quick brown fox jumps over the lazy dog. " * 600
+
+
+@pytest_asyncio.fixture
+async def backend() -> AsyncIterator[EmbeddedBackend]:
+    embedded = EmbeddedBackend(small_model())
+    yield embedded
+    await embedded.close()
+
+
+def ask(text: str, *, window: int = 8192, max_output: int = 24, **options: object) -> ChatRequest:
+    return ChatRequest(
+        model="SmolLM2-135M-Instruct.Q4_1",
+        messages=(Message("user", text),),
+        window=window,
+        max_output=max_output,
+        options={"temperature": 0, **options},
+    )
+
+
+async def collect(backend: EmbeddedBackend, request: ChatRequest) -> list[StreamPart]:
+    async with asyncio.timeout(LIMIT):
+        return [part async for part in backend.stream(request)]
+
+
+def text_of(parts: list[StreamPart]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def assert_answered(parts: list[StreamPart]) -> None:
+    assert text_of(parts).strip()
+    assert isinstance(parts[-1], DonePart)
+
+
+async def read_until(backend: EmbeddedBackend, request: ChatRequest, wanted: Phase | type[TextPart]) -> float:
+    """Stream until a part of the wanted kind, close, and give the seconds that closing took."""
+    async with asyncio.timeout(LIMIT), aclosing(backend.stream(request)) as stream:
+        async for part in stream:
+            if wanted in (type(part), getattr(part, "phase", None)):
+                break
+        else:
+            pytest.fail(f"no {wanted} came")
+        started = time.monotonic()
+        await stream.aclose()
+        return time.monotonic() - started
+
+
+async def test_a_reply_streams_with_its_phases_and_its_cost(backend: EmbeddedBackend) -> None:
+    parts = await collect(backend, ask("What is the capital of France?"))
+
+    phases = [part.phase for part in parts if isinstance(part, ProgressPart)]
+    assert phases[0] is Phase.LOADING
+    assert set(phases[1:]) == {Phase.READING}
+    assert_answered(parts)
+    assert len([part for part in parts if isinstance(part, TextPart)]) > 3
+    done = parts[-1]
+    assert isinstance(done, DonePart)
+    assert done.usage.prompt_tokens and done.usage.prompt_tokens > 30
+    assert done.usage.reply_tokens and done.usage.tokens_per_second
+    assert done.usage.load_seconds and done.usage.prompt_seconds and done.usage.first_token_seconds
+    assert done.usage.first_token_seconds > done.usage.load_seconds
+
+
+async def test_the_model_is_loaded_once_and_again_for_another_window(backend: EmbeddedBackend) -> None:
+    assert await backend.loaded(backend.model) is False
+    first = await collect(backend, ask("Hello", max_output=2, window=1024))
+    assert await backend.loaded(backend.model) is True
+    assert (await backend.describe(backend.model)).loaded_window == 1024
+    second = await collect(backend, ask("Hello", max_output=2, window=1024))
+    third = await collect(backend, ask("Hello", max_output=2, window=2048))
+
+    loading = ProgressPart(Phase.LOADING)
+    assert (loading in first, loading in second, loading in third) == (True, False, True)
+    assert (await backend.describe(backend.model)).loaded_window == 2048
+
+
+async def test_the_reply_is_bounded(backend: EmbeddedBackend) -> None:
+    parts = await collect(backend, ask("Tell a long story.", max_output=8))
+
+    done = parts[-1]
+    assert isinstance(done, DonePart)
+    assert (done.reason, done.usage.reply_tokens) == ("length", 8)
+
+
+async def test_options_reach_the_engine(backend: EmbeddedBackend) -> None:
+    plain = await collect(backend, ask("Count from one to ten in digits: 1, 2, 3,", max_output=30))
+    stopped = await collect(
+        backend, ask("Count from one to ten in digits: 1, 2, 3,", max_output=30, stop=[text_of(plain)[5]])
+    )
+    assert text_of(stopped) == text_of(plain)[:5].split(text_of(plain)[5])[0]
+
+
+async def test_a_stop_while_the_prompt_is_read_is_at_once_and_the_next_request_waits(
+    backend: EmbeddedBackend,
+) -> None:
+    await collect(backend, ask("Hello", max_output=1))
+    closing = await read_until(backend, ask(LONG), Phase.READING)
+    assert closing < 0.2
+
+    parts = await collect(backend, ask("What is the capital of France?"))
+    assert parts[0] == ProgressPart(Phase.STOPPING)
+    assert_answered(parts)
+
+
+async def test_the_engine_itself_stops_within_a_few_batches(backend: EmbeddedBackend) -> None:
+    await collect(backend, ask("Hello", max_output=1))
+    await read_until(backend, ask(LONG), Phase.READING)
+
+    started = time.monotonic()
+    await collect(backend, ask("Hello", max_output=1))
+    # The whole prompt takes more than 20 s here; a batch of it less than one.
+    assert time.monotonic() - started < 8
+
+
+async def test_a_stop_in_the_middle_of_the_reply(backend: EmbeddedBackend) -> None:
+    closing = await read_until(backend, ask("Tell a long story.", max_output=4000), TextPart)
+    assert closing < 0.2
+    assert_answered(await collect(backend, ask("Hello")))
+
+
+async def test_cancelling_the_consumer_stops_the_engine(backend: EmbeddedBackend) -> None:
+    writing = asyncio.Event()
+
+    async def consume() -> None:
+        async for part in backend.stream(ask("Tell a long story.", max_output=4000)):
+            if isinstance(part, TextPart):
+                writing.set()
+
+    consumer = asyncio.create_task(consume())
+    async with asyncio.timeout(LIMIT):
+        await writing.wait()
+    consumer.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await consumer
+    parts = await collect(backend, ask("What is the capital of France?"))
+    assert_answered(parts)
+
+
+async def test_a_conversation_too_long_for_the_window(backend: EmbeddedBackend) -> None:
+    with pytest.raises(ModelError) as caught:
+        await collect(backend, ask(LONG, window=1024))
+    assert caught.value.kind is ModelErrorKind.CONTEXT_OVERFLOW
+    assert "1024" in caught.value.line
+    assert_answered(await collect(backend, ask("Hello", window=1024)))
+
+
+async def test_an_option_of_the_wrong_kind(backend: EmbeddedBackend) -> None:
+    with pytest.raises(ModelError) as caught:
+        await collect(backend, ask("Hello", temperature="hot"))
+    assert caught.value.kind is ModelErrorKind.MALFORMED
+    assert "temperature" in caught.value.raw
+
+
+async def test_the_event_loop_stays_awake_while_the_engine_works(backend: EmbeddedBackend) -> None:
+    gaps: list[float] = []
+
+    async def beat() -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.01)
+            gaps.append(time.monotonic() - before)
+
+    heart = asyncio.create_task(beat())
+    await collect(backend, ask("The fox. " * 200, max_output=60))
+    heart.cancel()
+    assert len(gaps) > 50
+    assert sorted(gaps)[-3] < 0.25
+
+
+async def test_a_window_that_no_memory_holds(backend: EmbeddedBackend) -> None:
+    with pytest.raises(ModelError) as caught:
+        await collect(backend, ask("Hello", window=50_000_000))
+    assert caught.value.kind is ModelErrorKind.ENGINE
+    assert "50000000 tokens" in caught.value.line
+    assert_answered(await collect(backend, ask("Hello", window=1024)))
+
+
+async def test_files_that_are_no_models(tmp_path: Path) -> None:
+    whole = small_model().read_bytes()
+    for name, content in {
+        "text": b"hello" * 100,
+        "empty": b"",
+        "header": whole[:1000],
+        "half": whole[: len(whole) // 2],
+    }.items():
+        path = tmp_path / f"{name}.gguf"
+        path.write_bytes(content)
+        backend = EmbeddedBackend(path)
+        with pytest.raises(ModelError) as caught:
+            await collect(backend, ChatRequest(name, (Message("user", "Hi"),), 512, 8))
+        assert caught.value.kind is ModelErrorKind.NO_MODEL
+        assert str(path) in caught.value.line
+        assert "\n" not in caught.value.line
+        state = await backend.state()
+        assert (state.reachable, state.problem) == (False, caught.value.line)
+        await backend.close()
+
+
+async def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    backend = EmbeddedBackend(tmp_path / "gone.gguf")
+    state = await backend.state()
+    assert not state.reachable
+    assert state.problem == f"There is no model file {tmp_path / 'gone.gguf'}."
+    await backend.close()
+
+
+async def test_the_state_names_the_model_without_loading_it(backend: EmbeddedBackend) -> None:
+    state = await backend.state()
+    assert state.reachable and state.version
+    (model,) = state.models
+    assert (model.name, model.family, model.quantization) == (backend.model, "llama", "Q4_1")
+    assert (model.trained_window, model.size, model.parameters) == (8192, 98_362_432, "135M")
+    assert model.can_chat and not model.loaded
+
+
+async def test_another_model_is_not_here(backend: EmbeddedBackend) -> None:
+    with pytest.raises(ModelError) as caught:
+        await backend.describe("llama3:8b")
+    assert caught.value.kind is ModelErrorKind.NO_MODEL
+
+
+async def test_closing_in_the_middle_of_a_reply_frees_the_engine() -> None:
+    backend = EmbeddedBackend(small_model())
+    stream = backend.stream(ask("Tell a long story.", max_output=4000))
+    async with asyncio.timeout(LIMIT):
+        async for part in stream:
+            if isinstance(part, TextPart):
+                break
+        await backend.close()
+        await stream.aclose()
+    assert await backend.loaded(backend.model) is False
