@@ -1,0 +1,172 @@
+"""The table of slash commands, how a typed line is read against it, and what it offers instead."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import shlex
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from local_agent.domain.errors import LocalAgentError, UsageError
+from local_agent.domain.text import one_line
+
+NoticeKind = Literal["information", "warning", "error"]
+
+_COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*)?(?=\s|$)")
+
+
+class CommandScreen(Protocol):
+    """What a command may ask of the screen it is typed on."""
+
+    def notify_line(self, text: str, kind: NoticeKind = "information") -> None: ...
+
+    async def new_conversation(self) -> None: ...
+
+    async def retry(self) -> None: ...
+
+    async def rename(self, title: str) -> None: ...
+
+    async def choose_model(self, name: str | None) -> None: ...
+
+    def open_sessions(self) -> None: ...
+
+    def open_runtime(self) -> None: ...
+
+    def open_errors(self) -> None: ...
+
+    def open_help(self) -> None: ...
+
+    async def leave(self) -> None: ...
+
+
+class Handler(Protocol):
+    """A command: the screen and its arguments; a parameter with a default may be left out."""
+
+    def __call__(self, screen: Any, *arguments: str) -> Awaitable[None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row of the table."""
+
+    name: str
+    summary: str
+    hint: str
+    """Its arguments as the usage line shows them, such as ``[NAME]``."""
+    aliases: tuple[str, ...]
+    handler: Callable[..., Awaitable[None]]
+    least: int
+    most: int | None
+    """None: any number."""
+
+    @property
+    def usage(self) -> str:
+        """``/rename TITLE``"""
+        return f"/{self.name} {self.hint}".rstrip()
+
+
+class CommandTable:
+    """All commands, in the order in which they are shown."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Command] = {}
+        self._commands: list[Command] = []
+
+    def __iter__(self) -> Iterator[Command]:
+        return iter(self._commands)
+
+    def command(
+        self, name: str, summary: str, hint: str = "", aliases: tuple[str, ...] = ()
+    ) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
+        """Enter a coroutine function; how many arguments it takes is read from its signature."""
+
+        def enter(handler: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+            least, most = _counts(handler)
+            command = Command(name, summary, hint, aliases, handler, least, most)
+            for word in (name, *aliases):
+                if word in self._by_name:
+                    raise ValueError(f"The command /{word} is already in the table.")
+                self._by_name[word] = command
+            self._commands.append(command)
+            return handler
+
+        return enter
+
+    def parse(self, line: str) -> tuple[Command, list[str]]:
+        """Read a line for which ``is_command`` is true. Raises ``UsageError``."""
+        match = _COMMAND.match(line.strip())
+        name = (match["name"] or "").lower() if match else ""
+        command = self._by_name.get(name)
+        if match is None or command is None:
+            raise UsageError(f"There is no command /{one_line(name, 40)}.", self._offer(name))
+        try:
+            arguments = shlex.split(line.strip()[match.end() :])
+        except ValueError:
+            raise UsageError("A quote is left open.", f"Usage: {command.usage}") from None
+        if len(arguments) < command.least or (command.most is not None and len(arguments) > command.most):
+            raise UsageError(_count_line(command), f"Usage: {command.usage}")
+        return command, arguments
+
+    async def run(self, screen: CommandScreen, line: str) -> None:
+        """Carry out a typed line; a mistake in it, or a refusal, is shown on the screen as one line."""
+        try:
+            command, arguments = self.parse(line)
+            await command.handler(screen, *arguments)
+        except LocalAgentError as error:
+            screen.notify_line(str(error), "error")
+
+    def complete(self, text: str) -> list[Command]:
+        """Commands that what has been typed so far may become, best first; none once arguments begin."""
+        match = _COMMAND.fullmatch(text)
+        if match is None:
+            return []
+        typed = (match["name"] or "").lower()
+        return sorted(
+            (command for command in self._commands if self._rank(command, typed) is not None),
+            key=lambda command: self._rank(command, typed) or 0,
+        )
+
+    @staticmethod
+    def _rank(command: Command, typed: str) -> int | None:
+        """0: the name begins so; 1: an alias does; 2: the letters come in this order; None: no match."""
+        if command.name.startswith(typed):
+            return 0
+        if any(alias.startswith(typed) for alias in command.aliases):
+            return 1
+        letters = iter(command.name)
+        return 2 if all(letter in letters for letter in typed) else None
+
+    def _offer(self, name: str) -> str:
+        begun = [word for word in self._by_name if name and word.startswith(name)]
+        close = begun or difflib.get_close_matches(name, list(self._by_name), n=2, cutoff=0.5)
+        if close:
+            return f"Did you mean {' or '.join(f'/{word}' for word in close[:3])}?"
+        return "/help shows them all."
+
+
+def is_command(text: str) -> bool:
+    """True for ``/word`` alone or before white space; ``/etc/hosts`` is no command."""
+    return _COMMAND.match(text.strip()) is not None
+
+
+def _counts(handler: Callable[..., Awaitable[None]]) -> tuple[int, int | None]:
+    parameters = list(inspect.signature(handler).parameters.values())[1:]
+    plain = [p for p in parameters if p.kind is not p.VAR_POSITIONAL]
+    least = sum(p.default is p.empty for p in plain)
+    return least, len(plain) if len(plain) == len(parameters) else None
+
+
+def _count_line(command: Command) -> str:
+    if command.most == 0:
+        return f"/{command.name} takes no arguments."
+    if command.least == command.most:
+        return f"/{command.name} takes {command.least} argument{'s' * (command.least != 1)}."
+    if command.most is None:
+        return f"/{command.name} takes at least {command.least}."
+    return f"/{command.name} takes at most {command.most}."
+
+
+COMMANDS = CommandTable()

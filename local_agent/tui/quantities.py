@@ -1,0 +1,95 @@
+"""Times, sizes and counts as people read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def moment(stamp: str) -> datetime | None:
+    """A stored UTC time as local time; None when it can't be read."""
+    try:
+        parsed = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone()
+
+
+def ago(stamp: str, now: datetime | None = None) -> str:
+    """How long ago, in at most ten characters: ``now``, ``2 min``, ``3 h``, ``yesterday``, ``Nov 21``."""
+    then = moment(stamp)
+    if then is None:
+        return ""
+    today = (now or datetime.now(UTC)).astimezone()
+    seconds = (today - then).total_seconds()
+    if seconds < _MINUTE:
+        return "now"
+    if seconds < _HOUR:
+        return f"{int(seconds // _MINUTE)} min"
+    days = (today.date() - then.date()).days
+    if days == 0 or seconds < _DAY / 4:
+        return f"{int(seconds // _HOUR)} h"
+    if days == 1:
+        return "yesterday"
+    if days < 7:
+        return f"{days} days"
+    return day(then, today)
+
+
+def day(then: datetime, today: datetime) -> str:
+    """A date, without its year when it is this year's."""
+    if then.year == today.year:
+        return f"{then:%b} {then.day}"
+    return f"{then:%Y-%m-%d}"
+
+
+def clock(stamp: str, now: datetime | None = None) -> str:
+    """A time of day, with its date when it was not today."""
+    then = moment(stamp)
+    if then is None:
+        return ""
+    today = (now or datetime.now(UTC)).astimezone()
+    if then.date() == today.date():
+        return f"{then:%H:%M}"
+    return f"{day(then, today)}, {then:%H:%M}"
+
+
+def size(count: int | None) -> str:
+    """Bytes in decimal units, as model pages give them: ``93 MB``, ``2.6 GB``."""
+    if count is None:
+        return ""
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 999.5:
+            return f"{amount:.0f} {unit}" if unit in ("B", "kB") or amount >= 10 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def tokens(count: int | None) -> str:
+    """A token count or window: ``812``, ``6.1k``, ``32k``."""
+    if count is None:
+        return ""
+    if count < 1000:
+        return str(count)
+    if count % 1024 == 0:
+        return f"{count // 1024}k"
+    thousands = count / 1000
+    return f"{thousands:.1f}k" if thousands < 10 else f"{thousands:.0f}k"
+
+
+def seconds(duration: float | None) -> str:
+    """A duration: ``31 ms``, ``2.4 s``, ``3 min``."""
+    if duration is None:
+        return ""
+    if duration < 1:
+        return f"{duration * 1000:.0f} ms"
+    if duration < _MINUTE:
+        return f"{duration:.1f} s"
+    return f"{duration / _MINUTE:.0f} min"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 turn``, ``14 turns``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,212 @@
+"""The session picker: find one as you type, look at its end, open, rename or trash it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.getters import query_one
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.sessions import SessionInfo
+from local_agent.domain.text import one_line
+from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.widgets.key_line import KeyLine
+from local_agent.tui.widgets.session_browser import SessionBrowser, SessionReader
+from local_agent.tui.workspace_names import folder_name
+
+ROOMY_WIDTH, ROOMY_HEIGHT = 60, 18
+
+
+class SessionSource(SessionReader, Protocol):
+    """What the picker may do to the sessions it shows."""
+
+    @property
+    def workspace_root(self) -> str:
+        """The folder whose sessions are shown first."""
+
+    async def rename(self, handle: str, title: str) -> None:
+        """Set a title for good."""
+
+    async def trash(self, handle: str) -> None:
+        """Take a session out of every list."""
+
+    async def untrash(self, handle: str) -> None:
+        """Bring it back."""
+
+
+class SessionsScreen(Screen[str | None]):
+    """Gives the handle to open, or None."""
+
+    CSS_PATH = "sessions.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", "open", id="sessions.open", priority=True),
+        Binding("f2", "rename", "rename", id="sessions.rename"),
+        Binding("f8", "trash", "trash", id="sessions.trash"),
+        Binding("ctrl+z", "untrash", "undo", id="sessions.untrash", priority=True),
+        Binding("tab", "everywhere", "all folders", id="sessions.everywhere", priority=True),
+        Binding("escape", "close", "close", id="sessions.close"),
+        Binding("up", "move('cursor_up')", "Up", show=False),
+        Binding("down", "move('cursor_down')", "Down", show=False),
+        Binding("pageup", "move('page_up')", "Page up", show=False),
+        Binding("pagedown", "move('page_down')", "Page down", show=False),
+        Binding("ctrl+home", "move('first')", "First", show=False),
+        Binding("ctrl+end", "move('last')", "Last", show=False),
+    ]
+
+    browser = query_one(SessionBrowser)
+    heading = query_one("#heading", Static)
+    filter_input = query_one("#filter", Input)
+    title_input = query_one("#new-title", Input)
+    line = query_one("#line", Static)
+
+    def __init__(self, source: SessionSource, *, current: str = "", glyphs: Glyphs = UNICODE) -> None:
+        super().__init__()
+        self._source = source
+        self._current = current
+        self._glyphs = glyphs
+        self._everywhere = False
+        self._renaming: SessionInfo | None = None
+        self._trashed: SessionInfo | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="heading", markup=False)
+        yield Input(id="filter", placeholder="type a title or handle", compact=True)
+        yield Input(id="new-title", compact=True)
+        yield SessionBrowser(self._source, current=self._current, glyphs=self._glyphs)
+        yield Static(id="line", markup=False)
+        yield KeyLine(self._glyphs)
+
+    def on_mount(self) -> None:
+        self._say("")
+        self._show_heading()
+        self.filter_input.focus()
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.height < ROOMY_HEIGHT or self.size.width < ROOMY_WIDTH, "-tight")
+
+    @property
+    def renaming(self) -> bool:
+        """True while a new title is being typed."""
+        return self._renaming is not None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        match action:
+            case "untrash":
+                return self._trashed is not None
+            case "rename" | "trash" | "everywhere" | "move":
+                return not self.renaming
+            case _:
+                return True
+
+    @on(Input.Changed, "#filter")
+    def _filter_changed(self) -> None:
+        self._say("")
+        self.browser.find(self.filter_input.value, everywhere=self._everywhere)
+
+    @on(SessionBrowser.Opened)
+    def _row_opened(self, event: SessionBrowser.Opened) -> None:
+        self.dismiss(event.session.handle)
+
+    @on(SessionBrowser.Failed)
+    def _reading_failed(self, event: SessionBrowser.Failed) -> None:
+        self._say(str(event.error), "$text-error")
+
+    def action_accept(self) -> None:
+        if self._renaming is not None:
+            self._carry_out_rename(self._renaming, self.title_input.value)
+            self._end_renaming()
+        elif (session := self.browser.selected) is not None:
+            self.dismiss(session.handle)
+
+    def action_close(self) -> None:
+        if self.renaming:
+            self._end_renaming()
+        else:
+            self.dismiss(None)
+
+    def action_move(self, how: str) -> None:
+        getattr(self.browser.row_list, f"action_{how}")()
+
+    def action_everywhere(self) -> None:
+        self._everywhere = not self._everywhere
+        self._show_heading()
+        self.browser.find(self.filter_input.value, everywhere=self._everywhere)
+
+    def action_rename(self) -> None:
+        session = self.browser.selected
+        if session is None:
+            return
+        self._renaming = session
+        self.title_input.value = one_line(session.title)
+        self.add_class("-renaming")
+        self.title_input.focus()
+        self._say(f"New title of {session.handle}: enter keeps it, esc leaves the old one.")
+        self.refresh_bindings()
+
+    def _end_renaming(self) -> None:
+        self._renaming = None
+        self.remove_class("-renaming")
+        self.filter_input.focus()
+        self._say("")
+        self.refresh_bindings()
+
+    @work(group="change")
+    async def _carry_out_rename(self, session: SessionInfo, title: str) -> None:
+        title = one_line(title)
+        if not title or title == session.title:
+            return
+        try:
+            await self._source.rename(session.handle, title)
+        except LocalAgentError as error:
+            self._say(str(error), "$text-error")
+        else:
+            self.browser.reload()
+
+    @work(group="change")
+    async def action_trash(self) -> None:
+        session = self.browser.selected
+        if session is None:
+            return
+        if session.handle == self._current:
+            self._say("This is the open session: /new leaves it, then it can go.", "$text-warning")
+            return
+        try:
+            await self._source.trash(session.handle)
+        except LocalAgentError as error:
+            self._say(str(error), "$text-error")
+            return
+        self._trashed = session
+        name = f"{session.handle} {self._glyphs.dot} {one_line(session.title)}"
+        self._say(f"{name} is in the trash; ctrl+z undoes it.")
+        self.refresh_bindings()
+        self.browser.reload()
+
+    @work(group="change")
+    async def action_untrash(self) -> None:
+        session, self._trashed = self._trashed, None
+        self.refresh_bindings()
+        if session is None:
+            return
+        try:
+            await self._source.untrash(session.handle)
+        except LocalAgentError as error:
+            self._say(str(error), "$text-error")
+            return
+        self._say(f"{session.handle} is back.")
+        self.browser.reload()
+
+    def _say(self, text: str, style: str = "$text-muted") -> None:
+        self.line.update(Content.styled(one_line(text), style))
+        self.line.display = bool(text)
+
+    def _show_heading(self) -> None:
+        where = "all folders" if self._everywhere else folder_name(self._source.workspace_root)
+        self.heading.update(
+            Content.assemble(("Sessions", "bold"), (f" {self._glyphs.dot} {where}", "$text-muted"))
+        )

@@ -1,0 +1,65 @@
+"""The last line of a screen: its keys and what they do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.app import RenderResult
+from textual.binding import Binding
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.key_names import key_name
+
+
+class KeyLine(Widget):
+    """The screen's shown bindings in their order; as many whole ones as the width holds, clickable."""
+
+    DEFAULT_CSS = """
+    KeyLine {
+        height: 1;
+        color: $text-muted;
+        link-color: $text-muted;
+        link-style: none;
+        link-background: transparent;
+        link-color-hover: $primary;
+        link-style-hover: none;
+        link-background-hover: transparent;
+    }
+    """
+
+    def __init__(self, glyphs: Glyphs = UNICODE) -> None:
+        super().__init__()
+        self._separator = f" {glyphs.dot} "
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+
+    def _changed(self, screen: Screen[Any]) -> None:
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        line = Content("")
+        for binding in self._shown():
+            piece = Content.from_markup(
+                f"[@click=screen.{binding.action}]$key $what[/]",
+                key=key_name(binding.key),
+                what=binding.description,
+            )
+            longer = piece if not line else Content.assemble(line, self._separator, piece)
+            if longer.cell_length > self.size.width:
+                break
+            line = longer
+        return line
+
+    def _shown(self) -> list[Binding]:
+        """In the order of their declaration; the chain that Textual walks puts priority keys first."""
+        order = [declared.id for declared in self.screen.BINDINGS if isinstance(declared, Binding)]
+        shown = [
+            active.binding
+            for active in self.screen.active_bindings.values()
+            if active.node is self.screen and active.binding.show and active.enabled
+        ]
+        return sorted(shown, key=lambda binding: order.index(binding.id))

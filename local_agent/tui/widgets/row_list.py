@@ -1,0 +1,107 @@
+"""A list of one-line rows that are laid out when drawn, so that any number of them costs no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.content import Content
+from textual.css.styles import RulesMap
+from textual.message import Message
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, Visual
+from textual.widgets import OptionList
+
+from local_agent.tui.glyphs import UNICODE, Glyphs
+
+POINTER_WIDTH = 2
+
+
+class Row(Visual):
+    """One line whose columns are chosen for the width it is given."""
+
+    def __init__(self, draw: Callable[[int], Content]) -> None:
+        self._draw = draw
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        room = max(width - POINTER_WIDTH, 1)
+        line = Content.assemble(" " * POINTER_WIDTH, fit(self._draw(room), room))
+        return line.render_strips(width, 1, style, options)
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        return container_width
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        return 1
+
+
+class RowList(OptionList, can_focus=False):
+    """Rows with a pointer at the chosen one; a click chooses, a click on the chosen one opens."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--pointer"}
+    DEFAULT_CSS = """
+    RowList {
+        height: 1fr;
+        border: none;
+        padding: 0;
+        background: transparent;
+        scrollbar-size-vertical: 1;
+        & > .option-list--option { padding: 0; }
+        & > .option-list--option-highlighted { text-style: none; }
+        & > .row-list--pointer { color: $primary; text-style: bold; }
+    }
+    """
+
+    @dataclass
+    class NearEnd(Message):
+        """The last rows are coming into sight: the next page is wanted."""
+
+        row_list: RowList
+
+        @property
+        def control(self) -> RowList:
+            return self.row_list
+
+    def __init__(self, *, id: str | None = None, glyphs: Glyphs = UNICODE) -> None:
+        super().__init__(id=id, markup=False)
+        self._pointer = f"{glyphs.prompt} "
+
+    def render_line(self, y: int) -> Strip:
+        strip = super().render_line(y)
+        line = self.scroll_offset.y + y
+        if line != self.highlighted or line >= self.option_count:
+            return strip
+        style = self.get_visual_style(
+            "option-list--option", "option-list--option-highlighted", "row-list--pointer"
+        )
+        pointer = Strip([Segment(self._pointer, style.rich_style)], POINTER_WIDTH)
+        return Strip.join([pointer, strip.crop(POINTER_WIDTH)])
+
+    def on_click(self, event: events.Click) -> None:
+        clicked: Any = event.style.meta.get("option")
+        if clicked is not None and clicked != self.highlighted:
+            self.highlighted = clicked
+            event.prevent_default()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if self.option_count and new_value + self.size.height >= self.max_scroll_y:
+            self.post_message(self.NearEnd(self))
+
+
+def fit(content: Content, width: int) -> Content:
+    """Exactly ``width`` cells: cut with an ellipsis or padded on the right."""
+    cut = content.truncate(width, ellipsis=True)
+    return cut.pad_right(width - cut.cell_length)
+
+
+def fit_right(content: Content, width: int) -> Content:
+    """Exactly ``width`` cells: cut with an ellipsis or padded on the left."""
+    cut = content.truncate(width, ellipsis=True)
+    return cut.pad_left(width - cut.cell_length)

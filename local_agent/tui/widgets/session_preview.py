@@ -1,0 +1,136 @@
+"""The end of a session beside the list, without opening it."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.css.styles import RulesMap
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, Visual
+from textual.widgets import Static
+
+from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice
+from local_agent.domain.sessions import SessionInfo
+from local_agent.domain.text import one_line, sanitise
+from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.lines import BLANK, Line, indented, wrap
+from local_agent.tui.markdown.typeset import Typesetter
+from local_agent.tui.quantities import ago, clock, counted
+from local_agent.tui.workspace_names import short_path
+
+LINES_PER_ENTRY = 80
+CHARACTERS_PER_ENTRY = 6000
+
+
+class SessionPreview(Vertical):
+    """Title and facts on top, the last messages below, scrolled to their end."""
+
+    DEFAULT_CSS = """
+    SessionPreview {
+        & > .about { height: auto; }
+        & > VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
+        & .tail { height: auto; }
+    }
+    """
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._glyphs = glyphs
+
+    def compose(self) -> ComposeResult:
+        yield Static(classes="about", markup=False)
+        with VerticalScroll(can_focus=False):
+            yield Static(classes="tail", markup=False)
+
+    def clear(self) -> None:
+        for part in self.query(Static):
+            part.update("")
+
+    def show_about(self, session: SessionInfo, *, all_workspaces: bool) -> None:
+        """The head; the messages of the session shown before stay until these have come."""
+        facts = [counted(session.turn_count, "turn"), ago(session.last_activity)]
+        lines = [Content.styled(one_line(session.title), "bold")]
+        if session.model:
+            facts.insert(0, one_line(session.model))
+        lines.append(Content.styled(f" {self._glyphs.dot} ".join(facts), "$text-muted"))
+        if all_workspaces:
+            lines.append(Content.styled(short_path(session.workspace_root), "$text-muted"))
+        if session.error_count:
+            text = f"{self._glyphs.warning} {counted(session.error_count, 'error')}"
+            lines.append(Content.styled(text, "$text-error"))
+        if session.holder is not None:
+            lines.append(Content.styled(holder_line(session), "$text-warning"))
+        self.query_one(".about", Static).update(Content("\n").join(lines))
+
+    def show_tail(self, tail: Slice) -> None:
+        """The messages, scrolled to the last one."""
+        self.query_one(".tail", Static).update(_Tail(tail, self._glyphs))
+        self.call_after_refresh(self.query_one(VerticalScroll).scroll_end, animate=False)
+
+
+class _Tail(Visual):
+    """Messages as typeset lines of whatever width there is."""
+
+    def __init__(self, tail: Slice, glyphs: Glyphs) -> None:
+        self._tail = tail
+        self._glyphs = glyphs
+        self._typeset: tuple[int, list[Line]] = (0, [])
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        lines = self._lines(width)[:height]
+        return [strip for line in lines for strip in line.content.render_strips(width, 1, style, options)]
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        return container_width
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        return len(self._lines(width))
+
+    def _lines(self, width: int) -> list[Line]:
+        if self._typeset[0] != width:
+            lines = [Line(Content.styled(self._glyphs.ellipsis, "$text-muted"))] if self._tail.more else []
+            for entry in self._tail.entries:
+                if block := self._block(entry, width):
+                    lines += [BLANK, *block] if lines else block
+            self._typeset = (width, lines)
+        return self._typeset[1]
+
+    def _block(self, entry: Entry, width: int) -> list[Line]:
+        text = self._cut(sanitise(entry.text).strip())
+        match entry.kind:
+            case Kind.QUESTION:
+                bar = Content.styled(f"{self._glyphs.bar} ", "$primary")
+                rows = wrap(Content.styled(text, "bold"), width - bar.cell_length)
+                return indented(rows, bar) + self._failure(entry, width)
+            case Kind.ASSISTANT if text:
+                lines = Typesetter(width, self._glyphs).typeset(text)
+                stopped = entry.status is EntryStatus.INTERRUPTED
+                return lines + ([Line(Content.styled("stopped here", "$text-warning"))] if stopped else [])
+            case Kind.SUMMARY:
+                return wrap(Content.styled("What came before was summed up here.", "$text-muted"), width)
+            case _:
+                return []
+
+    def _failure(self, entry: Entry, width: int) -> list[Line]:
+        error = self._tail.errors.get(entry.turn_id) if entry.turn_id is not None else None
+        if error is None:
+            return []
+        return wrap(Content.styled(f"{self._glyphs.error} {one_line(error.line)}", "$text-error"), width)
+
+    def _cut(self, text: str) -> str:
+        lines = text[:CHARACTERS_PER_ENTRY].split("\n")[:LINES_PER_ENTRY]
+        kept = "\n".join(lines)
+        return kept if len(kept) == len(text) else f"{kept}\n\n{self._glyphs.ellipsis}"
+
+
+def holder_line(session: SessionInfo) -> str:
+    """Who has a session open, in words; empty when nobody has."""
+    holder = session.holder
+    if holder is None:
+        return ""
+    where = f" on {one_line(holder.terminal)}" if holder.terminal else ""
+    return f"open in process {holder.pid}{where} since {clock(holder.since)}"
