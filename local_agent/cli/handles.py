@@ -1,0 +1,69 @@
+"""Handles on the command line: looked up before any screen, and bound to their folder."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from click.shell_completion import CompletionItem
+
+from local_agent.cli.startup import Startup
+from local_agent.config.paths import Paths
+from local_agent.domain.errors import LocalAgentError, UnknownSession
+from local_agent.domain.handles import offer, parse_handle
+from local_agent.domain.text import one_line
+from local_agent.store import lookup
+
+LATEST = "latest"
+_OFFERED = 1000
+
+
+def find_session(startup: Startup, text: str) -> lookup.Found:
+    """Any session by its handle; ``UsageError`` for a malformed one, ``UnknownSession`` for one not there."""
+    database = startup.paths.database
+    handle = parse_handle(text, lookup.known_handles(database, _OFFERED))
+    found = lookup.lookup(database, handle)
+    if found is None:
+        raise UnknownSession(
+            f"There is no session {handle}.", offer(handle, lookup.known_handles(database, _OFFERED))
+        )
+    return found
+
+
+def find_here(startup: Startup, text: str, *arguments: str) -> lookup.Found:
+    """A session of this folder; for another's the error says where to run ``arguments``."""
+    found = find_session(startup, text)
+    if found.workspace_root == str(startup.workspace):
+        return found
+    folder = one_line(found.workspace_root)
+    if not Path(found.workspace_root).is_dir():
+        raise LocalAgentError(
+            f"Session {found.handle} belongs to {folder}, which is gone.",
+            f"Read it with: local-agent session show {found.handle}",
+        )
+    command = shlex.join(("local-agent", *arguments))
+    raise LocalAgentError(
+        f"Session {found.handle} belongs to {folder}.",
+        f"Run it there: cd {shlex.quote(folder)} && {command}",
+    )
+
+
+def resolve_resume(startup: Startup, text: str) -> str:
+    """The handle that ``--resume`` means."""
+    if text.strip().lower() != LATEST:
+        found = find_session(startup, text)
+        return find_here(startup, text, "--resume", found.handle).handle
+    latest = lookup.latest(startup.paths.database, str(startup.workspace))
+    if latest is None:
+        raise LocalAgentError("No session was saved in this folder yet.", "Start one with: local-agent")
+    return latest.handle
+
+
+def complete_handles(incomplete: str, *, with_latest: bool) -> list[CompletionItem]:
+    """Handles that begin with what was typed; never an error, because the shell would draw it."""
+    try:
+        handles = lookup.known_handles(Paths.discover().database, _OFFERED)
+    except LocalAgentError:
+        handles = []
+    words = [LATEST, *handles] if with_latest else list(handles)
+    return [CompletionItem(word) for word in words if word.startswith(incomplete.lower())]

@@ -1,0 +1,195 @@
+"""The command ``local-agent``: its options, its commands, and the one place where failures become lines."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, NoReturn
+
+import click
+
+from local_agent import __version__
+from local_agent.cli.completion import completion
+from local_agent.cli.config import config
+from local_agent.cli.doctor import doctor
+from local_agent.cli.handles import complete_handles
+from local_agent.cli.help_page import GroupedHelp
+from local_agent.cli.logs import logs
+from local_agent.cli.prompt import OUTPUTS, ask_once
+from local_agent.cli.screen import open_screen
+from local_agent.cli.session import session
+from local_agent.cli.startup import Startup
+from local_agent.cli.streams import PROGRAM, drop_output, prepare_streams, say
+from local_agent.config.launch import LaunchOptions
+from local_agent.domain.errors import LocalAgentError
+
+EXAMPLES = """\
+Examples:
+  local-agent                             open the screen in this folder
+  local-agent --resume latest             go on with the last conversation here
+  local-agent --demo                      try it with a small built-in model
+  local-agent -p "Explain tail calls"     answer on standard output
+  git diff | local-agent -p "Review this" --output json
+  local-agent session list --all          what was said where
+"""
+
+
+class _Root(GroupedHelp):
+    option_groups: ClassVar = {
+        "Conversation": ("resume", "no_save"),
+        "Model": ("model", "gguf", "demo"),
+        "Without a screen": ("prompt", "output"),
+        "About": ("version", "help"),
+    }
+    command_groups: ClassVar = {
+        "Sessions": ("session",),
+        "This installation": ("doctor", "config", "logs", "completion"),
+    }
+
+
+def _complete_resume(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    return complete_handles(incomplete, with_latest=True)
+
+
+@click.group(
+    cls=_Root,
+    invoke_without_command=True,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--resume",
+    metavar="HANDLE|latest",
+    shell_complete=_complete_resume,
+    help="Go on with a session of this folder.",
+)
+@click.option("--no-save", is_flag=True, help="Keep nothing of this conversation on disk.")
+@click.option("--model", metavar="NAME", help="Use this model, such as qwen3:4b.")
+@click.option(
+    "--gguf",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Run this model file in the built-in engine.",
+)
+@click.option("--demo", is_flag=True, help="Run a small model in the built-in engine (93 MB, fetched once).")
+@click.option(
+    "-p", "--prompt", metavar="TEXT", help="Ask this, print the answer, and leave. Piped input is added."
+)
+@click.option(
+    "--output",
+    type=click.Choice(OUTPUTS),
+    default=None,
+    help="With -p: the answer, one receipt at the end, or every event as a line.  [default: text]",
+)
+@click.version_option(__version__, "--version", prog_name=PROGRAM, message="%(prog)s %(version)s")
+@click.pass_context
+def cli(
+    context: click.Context,
+    resume: str | None,
+    no_save: bool,
+    model: str | None,
+    gguf: Path | None,
+    demo: bool,
+    prompt: str | None,
+    output: str | None,
+) -> int | None:
+    """Chat with models on your own machine, in a terminal, and never lose a conversation."""
+    if context.invoked_subcommand is not None:
+        _refuse_options_before_command(context)
+        return None
+    _refuse_contradictions(context)
+    startup = Startup.here()
+    options = LaunchOptions(
+        workspace=startup.workspace,
+        model=model.strip() if model is not None else None,
+        gguf=gguf.resolve() if gguf is not None else None,
+        demo=demo,
+        save=not no_save,
+        headless=prompt is not None,
+    )
+    if prompt is not None:
+        return ask_once(startup, options, prompt, output or OUTPUTS[0])
+    return open_screen(startup, options, resume)
+
+
+def _refuse_options_before_command(context: click.Context) -> None:
+    for name, value in context.params.items():
+        if value not in (None, False):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} does not go with the command {context.invoked_subcommand!r}."
+            )
+
+
+def _refuse_contradictions(context: click.Context) -> None:
+    given = {name for name, value in context.params.items() if value not in (None, False)}
+    for one, other in (
+        ("resume", "prompt"),
+        ("resume", "no_save"),
+        ("demo", "gguf"),
+        ("demo", "model"),
+        ("gguf", "model"),
+    ):
+        if {one, other} <= given:
+            raise click.UsageError(f"--{one} does not go with --{other.replace('_', '-')}.")
+    if "output" in given and "prompt" not in given:
+        raise click.UsageError("--output needs -p TEXT.")
+    if not (context.params["model"] or "x").strip():
+        raise click.UsageError("--model needs a name.")
+
+
+for command in (session, doctor, config, logs, completion):
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the program; every failure is one line on standard error."""
+    prepare_streams()
+    code = run(arguments)
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        drop_output()
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; its exit code."""
+    try:
+        result = cli.main(
+            list(arguments) if arguments is not None else None, prog_name=PROGRAM, standalone_mode=False
+        )
+    except click.ClickException as error:
+        say(_usage_line(error))
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        drop_output()
+        return 0
+    except LocalAgentError as error:
+        say(str(error))
+        return error.exit_code
+    except Exception as error:
+        # The outermost frame: whatever is not foreseen is logged and told in one line.
+        return _unforeseen(error)
+    return result if isinstance(result, int) else 0
+
+
+def _usage_line(error: click.ClickException) -> str:
+    command = PROGRAM
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        command = error.ctx.command_path
+    return f"{error.format_message()} Help: {command} --help"
+
+
+def _unforeseen(error: Exception) -> int:
+    logger = logging.getLogger("local_agent")
+    logger.error("unforeseen failure", exc_info=error)
+    files = [h.baseFilename for h in logging.getLogger().handlers if isinstance(h, logging.FileHandler)]
+    where = f"The log has the details: {files[0]}" if files else "It came before the log was opened."
+    say(f"Something went wrong that should not ({type(error).__name__}). {where}")
+    return 1

@@ -1,0 +1,112 @@
+"""``session``: the stored conversations, outside the screen."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from local_agent.cli.handles import complete_handles, find_here, find_session
+from local_agent.cli.startup import Startup
+from local_agent.cli.stored import on_store, whole_path
+from local_agent.cli.streams import say, write, write_json
+from local_agent.cli.transcript import list_rows, session_document, transcript
+from local_agent.domain.errors import UsageError
+from local_agent.domain.sessions import SessionInfo
+from local_agent.domain.text import one_line
+from local_agent.headless.jsonl import as_json
+
+
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return complete_handles(incomplete, with_latest=False)
+
+
+_handle = click.argument("handle", shell_complete=_complete)
+_json = click.option("--json", "as_document", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def session() -> None:
+    """List, read, rename and put away conversations."""
+
+
+@session.command("list")
+@_json
+@click.option(
+    "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many, newest first."
+)
+@click.option("--all", "everywhere", is_flag=True, help="The sessions of every folder, not only of this one.")
+def list_sessions(as_document: bool, limit: int, everywhere: bool) -> None:
+    """List the sessions of this folder, newest first."""
+    startup = Startup.here()
+    found: list[SessionInfo] = []
+    if startup.paths.database.exists():
+        found = on_store(
+            startup, lambda runtime: runtime.sessions(all_workspaces=everywhere, limit=limit + 1)
+        )
+    shown = found[:limit]
+    if as_document:
+        write_json(as_json(shown, indent=2) + "\n")
+        return
+    for row in list_rows(shown, with_folder=everywhere):
+        write(row + "\n")
+    if not shown:
+        say(
+            "No sessions yet."
+            if everywhere
+            else "No sessions in this folder. Others: local-agent session list --all"
+        )
+    elif len(found) > limit:
+        say(f"There are more: local-agent session list --limit {limit * 5}{' --all' if everywhere else ''}")
+
+
+@session.command()
+@_json
+@_handle
+def show(handle: str, as_document: bool) -> None:
+    """Print a conversation, from any folder.
+
+    As JSON: the session, the messages as the next request would carry them, all
+    entries, and the errors.
+    """
+    startup = Startup.here()
+    found = find_session(startup, handle)
+    path = on_store(startup, lambda runtime: whole_path(runtime, found.handle))
+    if as_document:
+        write_json(as_json(session_document(path), indent=2) + "\n")
+        return
+    for line in transcript(path):
+        write(line + "\n")
+
+
+@session.command()
+@_handle
+@click.argument("title", nargs=-1, required=True)
+def rename(handle: str, title: tuple[str, ...]) -> None:
+    """Give a session another title."""
+    wanted = one_line(" ".join(title))
+    if not wanted:
+        raise UsageError("The title is empty.", 'Say one: local-agent session rename a1b2c3d "A title"')
+    startup = Startup.here()
+    found = find_here(startup, handle, "session", "rename", handle.strip().lower(), wanted)
+    on_store(startup, lambda runtime: runtime.rename(found.handle, wanted))
+    say(f"Session {found.handle} is now called: {wanted}")
+
+
+@session.command()
+@_handle
+def trash(handle: str) -> None:
+    """Take a session out of every list; nothing of it is deleted."""
+    startup = Startup.here()
+    found = find_here(startup, handle, "session", "trash", handle.strip().lower())
+    on_store(startup, lambda runtime: runtime.trash(found.handle))
+    say(f"Session {found.handle} is in the trash. Back with: local-agent session untrash {found.handle}")
+
+
+@session.command()
+@_handle
+def untrash(handle: str) -> None:
+    """Bring a session back from the trash."""
+    startup = Startup.here()
+    found = find_here(startup, handle, "session", "untrash", handle.strip().lower())
+    on_store(startup, lambda runtime: runtime.untrash(found.handle))
+    say(f"Session {found.handle} is back. Go on with: local-agent --resume {found.handle}")

@@ -1,0 +1,100 @@
+"""Sessions as lines for a reader and as a document for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from local_agent.cli.stored import StoredPath
+from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin
+from local_agent.domain.requests import Message, build_messages
+from local_agent.domain.sessions import SessionInfo
+from local_agent.domain.text import one_line, sanitise
+
+
+def list_rows(sessions: Sequence[SessionInfo], *, with_folder: bool) -> Iterator[str]:
+    """One row a session: handle, time, turns, title, and what is special about it."""
+    for info in sessions:
+        turns = "1 turn " if info.turn_count == 1 else f"{info.turn_count} turns"
+        row = f"{info.handle}  {local_time(info.last_activity)}  {turns:>9}  {one_line(info.title)}"
+        marks = "".join(f"  {mark}" for mark in _marks(info))
+        yield row + marks + (f"  {one_line(info.workspace_root)}" if with_folder else "")
+
+
+def local_time(utc: str) -> str:
+    """A stored time on the reader's clock, to the minute; what is no time stays as it is."""
+    try:
+        return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return one_line(utc)
+
+
+def transcript(path: StoredPath) -> Iterator[str]:
+    """The conversation, safe to draw, a blank line between the messages."""
+    info = path.session
+    yield f"Session {info.handle} · {one_line(info.title)}"
+    facts = (one_line(info.workspace_root), one_line(info.model) or "no model", *_marks(info))
+    yield " · ".join(facts)
+    failures = {error.turn_id: error for error in path.errors}
+    last_of_turn = {entry.turn_id: entry.id for entry in path.entries}
+    for entry in path.entries:
+        yield ""
+        yield f"{_speaker(entry, path)} · {local_time(entry.created_at)}"
+        yield sanitise(entry.text) if entry.readable else "(this message can't be read any more)"
+        if entry.status is EntryStatus.INTERRUPTED:
+            yield "(interrupted)"
+        failure = failures.get(entry.turn_id) if entry.turn_id is not None else None
+        if failure is not None and last_of_turn[entry.turn_id] == entry.id:
+            yield f"(failed: {one_line(failure.line)})"
+
+
+def session_document(path: StoredPath) -> dict[str, object]:
+    """The session, the messages that the next request would begin with, every entry, the errors."""
+    return {
+        "session": path.session,
+        "messages": [_message(message) for message in _carried(path)],
+        "entries": path.entries,
+        "errors": path.errors,
+    }
+
+
+def _carried(path: StoredPath) -> tuple[Message, ...]:
+    """The next request without its question: an unanswered one before it is not sent again."""
+    head = path.entries[-1].id if path.entries else None
+    asked = Entry(0, path.session.id, None, head, Kind.QUESTION, Origin.PERSON, "?")
+    return build_messages(path.system_prompt, (*path.entries, asked))[:-1]
+
+
+def _message(message: Message) -> dict[str, object]:
+    record: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.thinking:
+        record["thinking"] = message.thinking
+    if message.calls:
+        record["tool_calls"] = message.calls
+    if message.role == "tool":
+        record |= {"tool_name": message.tool_name, "tool_call_id": message.tool_call_id}
+    return record
+
+
+def _speaker(entry: Entry, path: StoredPath) -> str:
+    match entry.kind:
+        case Kind.QUESTION:
+            return "You"
+        case Kind.ASSISTANT:
+            turn = path.turns.get(entry.turn_id) if entry.turn_id is not None else None
+            return one_line(turn.model if turn is not None else path.session.model) or "Model"
+        case _:
+            return entry.kind.capitalize()
+
+
+def _marks(info: SessionInfo) -> list[str]:
+    marks = []
+    if info.error_count:
+        marks.append(f"⚠ {info.error_count} {'error' if info.error_count == 1 else 'errors'}")
+    if info.headless:
+        marks.append("made by -p")
+    if info.trashed:
+        marks.append("in the trash")
+    if info.holder is not None:
+        marks.append(f"open in process {info.holder.pid}")
+    return marks
