@@ -1,0 +1,81 @@
+"""Unsent work: it belongs to a session, or to the process that typed it while there is none yet."""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy.orm import Session
+
+from local_agent.domain.sessions import Draft
+from local_agent.store import sessions
+from local_agent.store.clock import utc_now
+from local_agent.store.models import DraftRow
+from local_agent.store.processes import ProcessIdentity, this_process
+
+
+def save(db: Session, root: str, session_id: int | None, draft: Draft) -> None:
+    """Replace what is kept for this place; an empty draft removes it and writes nothing."""
+    place = sessions.workspace(db, root)
+    if draft.empty:
+        if place is not None:
+            db.execute(delete(DraftRow).where(*_ours(place.id, session_id)))
+        return
+    workspace_id = place.id if place is not None else sessions.workspace_id(db, root)
+    row = db.scalars(select(DraftRow).where(*_ours(workspace_id, session_id))).first()
+    if row is None:
+        row = DraftRow(workspace_id=workspace_id, session_id=session_id)
+        db.add(row)
+    _own(row)
+    row.text = draft.text
+    row.queue = json.dumps(draft.queue)
+    row.updated_at = utc_now()
+
+
+def take(db: Session, root: str, session_id: int | None) -> Draft | None:
+    """The draft of a session, or one without a session: our own, else the newest whose process is dead.
+
+    It becomes this process's own and stays stored until it is saved again.
+    """
+    place = sessions.workspace(db, root)
+    if place is None:
+        return None
+    row = db.scalars(select(DraftRow).where(*_ours(place.id, session_id))).first()
+    if row is None and session_id is None:
+        row = _orphan(db, place.id)
+    if row is None:
+        return None
+    _own(row)
+    return Draft(row.text, tuple(json.loads(row.queue)))
+
+
+def _orphan(db: Session, workspace_id: int) -> DraftRow | None:
+    loose = DraftRow.workspace_id == workspace_id, DraftRow.session_id.is_(None)
+    rows = db.scalars(select(DraftRow).where(*loose).order_by(DraftRow.id.desc()))
+    return next((row for row in rows if not _owner(row).alive()), None)
+
+
+def _ours(workspace_id: int, session_id: int | None) -> list[ColumnElement[bool]]:
+    if session_id is not None:
+        return [DraftRow.session_id == session_id]
+    process = this_process()
+    return [
+        DraftRow.workspace_id == workspace_id,
+        DraftRow.session_id.is_(None),
+        DraftRow.pid == process.pid,
+        DraftRow.process_start == process.process_start,
+        DraftRow.machine_id == process.machine_id,
+        DraftRow.boot_id == process.boot_id,
+    ]
+
+
+def _owner(row: DraftRow) -> ProcessIdentity:
+    return ProcessIdentity(row.pid, row.process_start, row.machine_id, row.boot_id)
+
+
+def _own(row: DraftRow) -> None:
+    process = this_process()
+    row.pid = process.pid
+    row.process_start = process.process_start
+    row.machine_id = process.machine_id
+    row.boot_id = process.boot_id

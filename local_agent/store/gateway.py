@@ -1,0 +1,192 @@
+"""The way to the database: a writer and a reader, each one thread with one connection."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+
+from local_agent.domain.crashpoints import reach
+from local_agent.domain.errors import NotSaved, StoreError
+from local_agent.store.failures import explain, is_busy
+
+T = TypeVar("T")
+
+NOTICE_SECONDS = 1.0
+PATIENCE_SECONDS = 10.0
+CLOSE_SECONDS = 1.0
+
+
+class Gateway:
+    """Runs units of work off the event loop, each in one transaction.
+
+    A unit may run more than once (the database was locked), so it does nothing but talk to it.
+    ``on_wait`` is called on the event loop with True once a unit has waited for a second, and with
+    False when the wait is over.
+    """
+
+    def __init__(self, engine: Engine, schema: int, *, in_memory: bool = False) -> None:
+        self._engine = engine
+        self._schema = schema
+        self._writer = _Lane(engine, "store-writer", query_only=False)
+        # A database in memory lives on one connection, so both kinds of work share one thread.
+        self._reader = self._writer if in_memory else _Lane(engine, "store-reader", query_only=True)
+        self.on_wait: Callable[[bool], None] | None = None
+
+    async def write(self, work: Callable[[Session], T], name: str = "write") -> T:
+        """Run ``work`` in BEGIN IMMEDIATE and commit; ``name`` names its crash points.
+
+        Raises ``NotSaved`` when the transaction can't be written, and what ``work`` raises.
+        """
+
+        def unit(db: Session) -> T:
+            self._require_schema(db)
+            result = work(db)
+            db.flush()
+            reach(f"{name}:before-commit")
+            return result
+
+        result = await self._writer.run(unit, writes=True, on_wait=self.on_wait)
+        reach(f"{name}:after-commit")
+        return result
+
+    async def read(self, work: Callable[[Session], T]) -> T:
+        """Run ``work`` on one consistent view of the database; ``StoreError`` when it can't be read."""
+        return await self._reader.run(work, writes=False, on_wait=self.on_wait)
+
+    def interrupt_reads(self) -> None:
+        """Cut what the reader is doing; its caller gets a ``StoreError``."""
+        self._reader.interrupt()
+
+    async def close(self) -> None:
+        """Cut reads, give writes a second, close both connections."""
+        lanes = [self._reader] if self._reader is self._writer else [self._reader, self._writer]
+        if self._reader is not self._writer:
+            self._reader.interrupt()
+        for lane in lanes:
+            await lane.close()
+        self._engine.dispose()
+
+    def _require_schema(self, db: Session) -> None:
+        connection = db.connection()
+        found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+        if found == self._schema:
+            return
+        newest = "SELECT program_version FROM schema_migrations ORDER BY revision DESC LIMIT 1"
+        version = connection.exec_driver_sql(newest).scalar()
+        raise NotSaved(
+            f"The database was updated by local-agent {version}; this one writes no more.",
+            "Quit, then resume the session.",
+        )
+
+
+class _Lane:
+    """One thread and its one connection, opened at the first use."""
+
+    def __init__(self, engine: Engine, name: str, *, query_only: bool) -> None:
+        self._engine = engine
+        self._query_only = query_only
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._connection: Connection | None = None
+        self._closing = threading.Event()
+
+    async def run(
+        self, work: Callable[[Session], T], *, writes: bool, on_wait: Callable[[bool], None] | None
+    ) -> T:
+        if self._closing.is_set():
+            raise StoreError("The database is closed.")
+        attempt = _Attempt(work, writes, asyncio.get_running_loop(), on_wait)
+        future = self._pool.submit(self._repeat, attempt)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            attempt.cancelled.set()
+            raise
+
+    def interrupt(self) -> None:
+        connection = self._connection
+        if connection is not None and not connection.closed:
+            source = connection.connection.driver_connection
+            if isinstance(source, sqlite3.Connection):
+                source.interrupt()
+
+    async def close(self) -> None:
+        self._closing.set()
+        done = asyncio.wrap_future(self._pool.submit(self._disconnect))
+        await asyncio.wait([done], timeout=CLOSE_SECONDS)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _repeat(self, attempt: _Attempt[T]) -> T:
+        """Try until the lock is ours, patience ends, or nobody waits for the answer any more."""
+        try:
+            while True:
+                try:
+                    return self._once(attempt.work, attempt.writes)
+                except (DBAPIError, sqlite3.Error) as error:
+                    if is_busy(error) and not self._closing.is_set() and attempt.may_wait():
+                        continue
+                    explained = explain(error)
+                    if explained is None:
+                        raise
+                    raise explained from error
+        finally:
+            attempt.finish()
+
+    def _once(self, work: Callable[[Session], T], writes: bool) -> T:
+        connection = self._connect().execution_options(writes=writes)
+        with Session(connection, autoflush=False, expire_on_commit=False) as db, db.begin():
+            return work(db)
+
+    def _connect(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            connection = self._engine.connect()
+            if self._query_only:
+                connection.connection.cursor().execute("PRAGMA query_only = ON")
+            self._connection = connection
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+class _Attempt(Generic[T]):
+    """One unit of work on its way: how long it has waited, and whether somebody still wants it."""
+
+    def __init__(
+        self,
+        work: Callable[[Session], T],
+        writes: bool,
+        loop: asyncio.AbstractEventLoop,
+        on_wait: Callable[[bool], None] | None,
+    ) -> None:
+        self.work = work
+        self.writes = writes
+        self.cancelled = threading.Event()
+        self._loop = loop
+        self._on_wait = on_wait
+        self._started = time.monotonic()
+        self._told = False
+
+    def may_wait(self) -> bool:
+        waited = time.monotonic() - self._started
+        if waited > NOTICE_SECONDS and not self._told:
+            self._told = True
+            self._tell(True)
+        return waited < PATIENCE_SECONDS and not self.cancelled.is_set()
+
+    def finish(self) -> None:
+        if self._told:
+            self._tell(False)
+
+    def _tell(self, waiting: bool) -> None:
+        if self._on_wait is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._on_wait, waiting)

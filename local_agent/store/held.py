@@ -1,0 +1,92 @@
+"""A session that this process may write: every write checks the lease in its own transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from sqlalchemy.orm import Session
+
+from local_agent.domain.entries import Entry, Turn
+from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
+from local_agent.domain.sessions import SessionInfo
+from local_agent.store import history, leases, sessions, turns
+from local_agent.store.gateway import Gateway
+from local_agent.store.leases import Lease
+
+T = TypeVar("T")
+
+
+class HeldSession:
+    """Implements ``domain.ports.Journal`` for one session; writes raise ``LeaseLost`` once it was taken over.
+
+    ``interrupted`` is the turn in which the process that held it before died.
+    """
+
+    def __init__(
+        self, gateway: Gateway, lease: Lease, info: SessionInfo, interrupted: Turn | None = None
+    ) -> None:
+        self._gateway = gateway
+        self._lease = lease
+        self.info = info
+        self.interrupted = interrupted
+
+    async def begin(self, opening: Opening) -> OpenTurn:
+        """Commit the question before its request goes out."""
+
+        def work(db: Session) -> OpenTurn:
+            return turns.begin(db, self.info.id, self.info.handle, opening)
+
+        turn = await self._write(work, "turn.begin")
+        self._moved_to(turn.question)
+        self.info = replace(self.info, turn_count=self.info.turn_count + 1)
+        return turn
+
+    async def keep(self, turn: OpenTurn, reply: Reply) -> None:
+        """Save the reply as far as it has come; the next call replaces it."""
+        await self._write(lambda db: turns.keep(db, turn, reply, self._lease.token), "reply.keep")
+
+    async def settle(self, turn: OpenTurn, outcome: Outcome) -> Entry | None:
+        """The reply as an entry, the head on it, the turn's end, the open row gone."""
+
+        def work(db: Session) -> tuple[Entry | None, SessionInfo]:
+            entry = turns.settle(db, turn, outcome)
+            return entry, sessions.by_id(db, self.info.id)
+
+        entry, self.info = await self._write(work, "turn.settle")
+        return entry
+
+    async def model_path(self, leaf: int) -> Sequence[Entry]:
+        """What requests are built from, results included, oldest first."""
+        return await self._gateway.read(lambda db: history.model_path(db, leaf))
+
+    async def set_model(self, model: str, pinned: bool) -> None:
+        """The model of the next turns; ``pinned`` when a person chose it."""
+        await self._change("session.set_model", model=model, model_pinned=pinned)
+        self.info = replace(self.info, model=model, model_pinned=pinned)
+
+    async def rename(self, title: str) -> None:
+        """Set the title for good."""
+        await self._change("session.rename", title=title, title_source="person")
+        self.info = replace(self.info, title=title, title_source="person")
+
+    async def release(self) -> None:
+        """Let the session go; the kernel's lock is given back even when the row can't be written."""
+        try:
+            await self._gateway.write(lambda db: leases.forget_holder(db, self._lease), "lease.release")
+        finally:
+            self._lease.lock.release()
+
+    async def _change(self, name: str, **values: object) -> None:
+        await self._write(lambda db: sessions.change(db, self.info.id, **values), name)
+
+    async def _write(self, work: Callable[[Session], T], name: str) -> T:
+        def unit(db: Session) -> T:
+            leases.require(db, self._lease)
+            return work(db)
+
+        return await self._gateway.write(unit, name)
+
+    def _moved_to(self, entry: Entry) -> None:
+        self.info = replace(self.info, head=entry.id, last_entry=entry.id, last_activity=entry.created_at)

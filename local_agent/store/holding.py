@@ -1,0 +1,151 @@
+"""Sessions come into this process's hands, and go back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from local_agent.domain.entries import Turn
+from local_agent.domain.errors import SessionHeld, StoreError
+from local_agent.domain.handles import new_handle
+from local_agent.domain.ports import Opening, OpenTurn
+from local_agent.domain.sessions import NewSession, SessionInfo
+from local_agent.store import leases, sessions, turns
+from local_agent.store.gateway import Gateway
+from local_agent.store.held import HeldSession
+from local_agent.store.leases import FIRST_GENERATION, KernelLocks, Lease
+from local_agent.store.models import LeaseRow, SessionRow
+
+ATTEMPTS = 5
+
+
+class _HandleTaken(Exception):
+    pass
+
+
+class _GenerationMoved(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    info: SessionInfo
+    interrupted: Turn | None
+
+
+class Holding:
+    """Creates, holds and takes over sessions."""
+
+    def __init__(self, gateway: Gateway, locks: KernelLocks) -> None:
+        self._gateway = gateway
+        self._locks = locks
+        self._held: list[HeldSession] = []
+
+    async def create(self, new: NewSession, opening: Opening) -> tuple[HeldSession, OpenTurn]:
+        """A new session with its lease and first question, or nothing at all."""
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._create(new_handle(), new, opening)
+            except _HandleTaken:
+                continue
+        raise StoreError("No free session handle was found.", "Try again.")
+
+    async def hold(self, handle: str) -> HeldSession:
+        """Take the lease of a session whose holder let it go or died."""
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._hold(handle)
+            except _GenerationMoved:
+                continue
+        raise StoreError(f"Session {handle} is changing hands.", "Try again.")
+
+    async def take_over(self, handle: str) -> HeldSession:
+        """Raise generation and token in one transaction, then lock the new generation's file."""
+        token = leases.new_token()
+
+        def work(db: Session) -> tuple[int, _Taken]:
+            session_id = sessions.by_handle(db, handle).id
+            generation = leases.generation_of(db, session_id) + 1
+            return generation, _take(db, session_id, generation, token)
+
+        generation, taken = await self._gateway.write(work, "lease.take_over")
+        lock = self._locks.take(taken.info.handle, generation)
+        if lock is None:
+            raise await self._refusal(taken.info)
+        return self._keep(Lease(taken.info.id, taken.info.handle, generation, token, lock), taken)
+
+    async def release_all(self) -> None:
+        """Let go of what is still held; a row that can't be written is corrected by its next holder."""
+        for held in self._held:
+            try:
+                await held.release()
+            except StoreError:
+                continue
+        self._held.clear()
+
+    async def _create(self, handle: str, new: NewSession, opening: Opening) -> tuple[HeldSession, OpenTurn]:
+        lock = self._locks.take(handle, FIRST_GENERATION)
+        if lock is None:
+            raise _HandleTaken
+        token = leases.new_token()
+
+        def work(db: Session) -> tuple[OpenTurn, SessionInfo]:
+            if db.scalar(select(SessionRow.id).where(SessionRow.handle == handle)) is not None:
+                raise _HandleTaken
+            session_id = sessions.insert_session(db, handle, new)
+            leases.record_holder(db, session_id, FIRST_GENERATION, token)
+            db.flush()
+            turn = turns.begin(db, session_id, handle, opening)
+            return turn, sessions.by_id(db, session_id)
+
+        try:
+            turn, info = await self._gateway.write(work, "session.create")
+        except BaseException:
+            lock.release()
+            raise
+        held = self._keep(Lease(info.id, handle, FIRST_GENERATION, token, lock), _Taken(info, None))
+        return held, turn
+
+    async def _hold(self, handle: str) -> HeldSession:
+        def look(db: Session) -> tuple[SessionInfo, int]:
+            info = sessions.by_handle(db, handle)
+            return info, leases.generation_of(db, info.id)
+
+        info, generation = await self._gateway.read(look)
+        lock = self._locks.take(info.handle, generation)
+        if lock is None:
+            raise await self._refusal(info)
+        token = leases.new_token()
+
+        def work(db: Session) -> _Taken:
+            if leases.generation_of(db, info.id) != generation:
+                raise _GenerationMoved
+            return _take(db, info.id, generation, token)
+
+        try:
+            taken = await self._gateway.write(work, "lease.hold")
+        except BaseException:
+            lock.release()
+            raise
+        return self._keep(Lease(info.id, info.handle, generation, token, lock), taken)
+
+    async def _refusal(self, info: SessionInfo) -> StoreError:
+        row = await self._gateway.read(lambda db: db.get(LeaseRow, info.id))
+        if row is None:
+            return StoreError(f"Session {info.handle} is open in another process.", "Close it there.")
+        return SessionHeld(info.handle, leases.named_holder(row))
+
+    def _keep(self, lease: Lease, taken: _Taken) -> HeldSession:
+        held = HeldSession(self._gateway, lease, taken.info, taken.interrupted)
+        self._held.append(held)
+        return held
+
+
+def _take(db: Session, session_id: int, generation: int, token: str) -> _Taken:
+    leases.record_holder(db, session_id, generation, token)
+    db.flush()
+    interrupted = turns.recover(db, session_id)
+    db.flush()
+    return _Taken(sessions.by_id(db, session_id), interrupted)

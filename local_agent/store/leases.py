@@ -1,0 +1,143 @@
+"""Who holds a session: a kernel lock on a file of the lease's generation, and a row that names the holder.
+
+The lock says whether the holder lives; the row's token says whether a write may still happen.
+Taking over raises generation and token, so a stopped holder that wakes finds its token gone.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+
+from local_agent.config.private_files import private_folder
+from local_agent.domain.errors import LeaseLost, StoreError
+from local_agent.domain.sessions import Holder
+from local_agent.store.clock import utc_now
+from local_agent.store.models import LeaseRow
+from local_agent.store.processes import ProcessIdentity, host_name, terminal_name, this_process
+
+FIRST_GENERATION = 1
+
+
+class KernelLocks:
+    """Lock files in one folder; without a folder (nothing is saved) every lock is granted."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def take(self, handle: str, generation: int) -> KernelLock | None:
+        """The lock of a session's generation, at once or not at all."""
+        if self._folder is None:
+            return KernelLock(None)
+        try:
+            private_folder(self._folder)
+            # The defaults would bind the lock to one thread, and on a file system without locks
+            # leave a marker behind that outlives its process.
+            lock = FileLock(
+                self._folder / f"{handle}.{generation}.lock",
+                mode=0o600,
+                thread_local=False,
+                blocking=False,
+                fallback_to_soft=False,
+                preserve_lock_file=True,
+            )
+            lock.acquire()
+        except Timeout:
+            return None
+        except OSError as error:
+            raise StoreError(
+                f"Sessions can't be locked in {self._folder}.",
+                "Set LOCAL_AGENT_HOME to a folder on a local disk.",
+                str(error),
+            ) from error
+        return KernelLock(lock)
+
+
+class KernelLock:
+    """A lock that the system gives back when the process ends, however it ends."""
+
+    def __init__(self, lock: FileLock | None) -> None:
+        self._lock = lock
+
+    def release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def discard(self) -> None:
+        """Release, and remove the file: for a handle that nobody has heard of."""
+        self.release()
+        if self._lock is not None:
+            Path(self._lock.lock_file).unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """What a holder needs to write."""
+
+    session_id: int
+    handle: str
+    generation: int
+    token: str
+    lock: KernelLock
+
+
+def new_token() -> str:
+    return secrets.token_hex(16)
+
+
+def generation_of(db: Session, session_id: int) -> int:
+    row = db.get(LeaseRow, session_id)
+    return row.generation if row is not None else FIRST_GENERATION
+
+
+def record_holder(db: Session, session_id: int, generation: int, token: str) -> None:
+    """Name this process as the holder."""
+    process = this_process()
+    db.merge(
+        LeaseRow(
+            session_id=session_id,
+            generation=generation,
+            token=token,
+            pid=process.pid,
+            process_start=process.process_start,
+            machine_id=process.machine_id,
+            boot_id=process.boot_id,
+            host=host_name(),
+            terminal=terminal_name(),
+            since=utc_now(),
+        )
+    )
+
+
+def require(db: Session, lease: Lease) -> None:
+    """Raise ``LeaseLost`` unless the lease is still ours; part of every write to a session."""
+    row = db.get(LeaseRow, lease.session_id)
+    if row is None or row.token != lease.token:
+        place = f" by process {row.pid}" if row is not None and row.token else ""
+        raise LeaseLost(
+            f"Session {lease.handle} was taken over{place}; nothing more is written here.",
+            f"Take it back with: local-agent --resume {lease.handle}",
+        )
+
+
+def forget_holder(db: Session, lease: Lease) -> None:
+    """Say that nobody holds the session, unless somebody else does by now."""
+    ours = LeaseRow.session_id == lease.session_id, LeaseRow.token == lease.token
+    db.execute(update(LeaseRow).where(*ours).values(token=None))
+
+
+def holder_of(row: LeaseRow | None) -> Holder | None:
+    """The living holder that a row names."""
+    if row is None or row.token is None:
+        return None
+    named = ProcessIdentity(row.pid, row.process_start, row.machine_id, row.boot_id)
+    return named_holder(row) if named.alive() else None
+
+
+def named_holder(row: LeaseRow) -> Holder:
+    return Holder(row.pid, row.host, row.terminal, row.since, row.generation)

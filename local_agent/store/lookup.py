@@ -1,0 +1,70 @@
+"""Find a session before anything heavy is imported: the standard library's sqlite3, read-only."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from local_agent.store.examine import connect_readonly, examine, unreadable
+
+_FOUND = """
+    SELECT s.handle, CAST(s.title AS BLOB), CAST(w.root AS BLOB)
+    FROM sessions AS s JOIN workspaces AS w ON w.id = s.workspace_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a start needs to know of a session."""
+
+    handle: str
+    title: str
+    workspace_root: str
+
+
+def lookup(db_path: Path, handle: str) -> Found | None:
+    """The session with this canonical handle; ``StoreError`` for a file that is not ours or damaged."""
+    return _first(db_path, f"{_FOUND} WHERE s.handle = ?", handle)
+
+
+def latest(db_path: Path, workspace_root: str) -> Found | None:
+    """The folder's newest session by what was written last; neither trashed nor made by ``-p``."""
+    where = "WHERE w.root = CAST(? AS TEXT) AND s.trashed = 0 AND s.headless = 0"
+    root = workspace_root.encode("utf-8", "surrogatepass")
+    return _first(db_path, f"{_FOUND} {where} ORDER BY s.last_entry DESC LIMIT 1", root)
+
+
+def known_handles(db_path: Path, limit: int) -> list[str]:
+    """Handles out of the trash, newest first."""
+    query = "SELECT handle FROM sessions WHERE trashed = 0 ORDER BY last_entry DESC LIMIT ?"
+    return [str(handle) for (handle,) in _rows(db_path, query, limit)]
+
+
+def _first(db_path: Path, query: str, value: object) -> Found | None:
+    for handle, title, root in _rows(db_path, query, value):
+        return Found(str(handle), _text(title), _text(root))
+    return None
+
+
+def _rows(db_path: Path, query: str, value: object) -> list[tuple[object, ...]]:
+    with _open(db_path) as connection:
+        return connection.execute(query, (value,)).fetchall() if connection is not None else []
+
+
+@contextmanager
+def _open(db_path: Path) -> Iterator[sqlite3.Connection | None]:
+    if examine(db_path).fresh:
+        yield None
+        return
+    with closing(connect_readonly(db_path)) as connection:
+        try:
+            yield connection
+        except sqlite3.Error as error:
+            raise unreadable(db_path, error) from error
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,152 @@
+"""Bring a database to this program's revision: checked before, backed up before, in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine, event, insert
+from sqlalchemy.exc import DBAPIError
+
+from local_agent.config.private_files import private_folder
+from local_agent.domain.crashpoints import reach
+from local_agent.domain.errors import StoreError
+from local_agent.store.clock import utc_now
+from local_agent.store.engine import make_private_file
+from local_agent.store.examine import APPLICATION_ID, connect_readonly
+from local_agent.store.failures import explain, is_busy
+from local_agent.store.models import MigrationRow
+from local_agent.store.revisions import (
+    Applied,
+    Revision,
+    migrations_folder,
+    pending,
+    schema_number,
+    shipped,
+)
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 60.0
+
+_APPLIED = """
+    SELECT revision, file_name, digest, program_version, (SELECT version_num FROM alembic_version)
+    FROM schema_migrations ORDER BY revision
+"""
+
+
+def migrate(engine: Engine, path: Path | None, backups: Path, program_version: str) -> int:
+    """Apply what is pending and return the schema number; Alembic is imported only when something is.
+
+    Two processes may do this at once: the second waits for the first one's transaction, then finds
+    nothing left to do. ``path`` None: a database in memory.
+    """
+    step = _Migration(path, backups, migrations_folder(), program_version)
+    try:
+        with engine.connect() as connection:
+            if path is not None:
+                _patiently(lambda: _driver(connection).execute("PRAGMA journal_mode = WAL"))
+            if step.pending(connection):
+                _patiently(lambda: step.apply(connection))
+    except (DBAPIError, sqlite3.Error) as error:
+        raise explain(error) or error from error
+    return schema_number(step.revisions)
+
+
+class _Migration:
+    """One database on its way to the newest revision."""
+
+    def __init__(self, path: Path | None, backups: Path, folder: Path, program_version: str) -> None:
+        self.revisions = shipped(folder)
+        self._path = path
+        self._backups = backups
+        self._folder = folder
+        self._program_version = program_version
+
+    def pending(self, connection: Connection) -> list[Revision]:
+        """Checks what the database records against what is shipped; raises ``StoreError``."""
+        driver = _driver(connection)
+        (application,) = driver.execute("PRAGMA application_id").fetchone()
+        if application != APPLICATION_ID:
+            return self.revisions
+        rows = driver.execute(_APPLIED).fetchall()
+        applied = [Applied(*row[:4]) for row in rows]
+        name = self._path or Path("The database")
+        return pending(name, self._backups, self.revisions, applied, rows[0][4] if rows else None)
+
+    def apply(self, connection: Connection) -> None:
+        """Everything in one transaction: killed at any statement, the next start does it again."""
+        with connection.execution_options(writes=True).begin():
+            todo = self.pending(connection)  # another process may have done it while we waited
+            if not todo:
+                return
+            if todo != self.revisions and self._path is not None:
+                back_up(self._path, self._backups, todo[0])
+            event.listen(connection, "before_cursor_execute", _each_statement)
+            _upgrade(connection, self._folder)
+            self._record(connection, todo)
+            reach("migrate:before-commit")
+        reach("migrate:after-commit")
+
+    def _record(self, connection: Connection, todo: Sequence[Revision]) -> None:
+        rows = [
+            {
+                "revision": each.revision,
+                "file_name": each.file_name,
+                "digest": each.digest,
+                "applied_at": utc_now(),
+                "program_version": self._program_version,
+            }
+            for each in todo
+        ]
+        connection.execute(insert(MigrationRow), rows)
+        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {schema_number(self.revisions)}")
+
+
+def back_up(path: Path, backups: Path, first: Revision) -> Path:
+    """A whole copy through SQLite's backup API, on disk under its name or not there at all."""
+    private_folder(backups)
+    stamp = utc_now().replace(":", "").replace("-", "").partition(".")[0]
+    target = backups / f"{path.stem}-{stamp}-before-{first.revision}.db"
+    scratch = target.with_suffix(".partial")
+    make_private_file(scratch)
+    with closing(connect_readonly(path)) as source, closing(sqlite3.connect(scratch)) as copy:
+        source.backup(copy)
+    scratch.replace(target)
+    return target
+
+
+def _upgrade(connection: Connection, folder: Path) -> None:
+    from alembic import command  # 300 ms that only a start with something to do pays
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    command.upgrade(config, "head")
+
+
+def _each_statement(*_: object) -> None:
+    reach("migrate:statement")
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    if not isinstance(driver, sqlite3.Connection):
+        raise StoreError("The database driver is not Python's sqlite3.")
+    return driver
+
+
+def _patiently(step: Callable[[], T]) -> T:
+    """Try again while another process has the database locked, for at most a minute."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return step()
+        except (DBAPIError, sqlite3.Error) as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise

@@ -1,0 +1,205 @@
+"""The tables, typed; ``migrations/`` builds them and a test holds both to each other."""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, Float, ForeignKey, Index, Integer, Text, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from local_agent.store.stored_text import StoredText
+
+
+class Base(DeclarativeBase):
+    """All tables of the database."""
+
+    type_annotation_map = {str: Text, int: Integer, bool: Boolean, float: Float}  # noqa: RUF012  # SQLAlchemy's own declaration
+
+
+class WorkspaceRow(Base):
+    __tablename__ = "workspaces"
+    __table_args__ = (
+        UniqueConstraint("root", name="workspaces_root"),
+        Index("workspaces_by_commit", "git_root_commit"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    root: Mapped[str] = mapped_column(StoredText)
+    git_root_commit: Mapped[str | None]
+    created_at: Mapped[str]
+
+
+class SessionRow(Base):
+    __tablename__ = "sessions"
+    __table_args__ = (
+        UniqueConstraint("handle", name="sessions_handle"),
+        Index("sessions_of_workspace", "workspace_id", "trashed", "last_entry"),
+        Index("sessions_by_activity", "trashed", "last_entry"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    handle: Mapped[str]
+    title: Mapped[str] = mapped_column(StoredText)
+    title_source: Mapped[str]
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
+    # Sessions and entries point at each other: use_alter lets SQLAlchemy order the tables.
+    head: Mapped[int | None] = mapped_column(ForeignKey("entries.id", name="sessions_head", use_alter=True))
+    mode: Mapped[str]
+    backend: Mapped[str]
+    host: Mapped[str] = mapped_column(StoredText)
+    model: Mapped[str] = mapped_column(StoredText)
+    model_pinned: Mapped[bool]
+    headless: Mapped[bool]
+    trashed: Mapped[bool]
+    parent_session: Mapped[int | None] = mapped_column(ForeignKey("sessions.id"))
+    fork_entry: Mapped[int | None] = mapped_column(
+        ForeignKey("entries.id", name="sessions_fork_entry", use_alter=True)
+    )
+    created_at: Mapped[str]
+    last_activity: Mapped[str]
+    last_entry: Mapped[int]
+    turn_count: Mapped[int]
+
+
+class PromptTextRow(Base):
+    __tablename__ = "prompt_texts"
+
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    text: Mapped[str] = mapped_column(StoredText)
+
+
+class TurnRow(Base):
+    __tablename__ = "turns"
+    __table_args__ = (Index("turns_of_session", "session_id", "status"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"))
+    status: Mapped[str]
+    stop_reason: Mapped[str | None]
+    model: Mapped[str] = mapped_column(StoredText)
+    model_digest: Mapped[str]
+    prompt_digest: Mapped[str | None] = mapped_column(ForeignKey("prompt_texts.digest"))
+    prompt_tokens: Mapped[int | None]
+    reply_tokens: Mapped[int | None]
+    load_seconds: Mapped[float | None]
+    prompt_seconds: Mapped[float | None]
+    reply_seconds: Mapped[float | None]
+    first_token_seconds: Mapped[float | None]
+    started_at: Mapped[str]
+    ended_at: Mapped[str | None]
+
+
+class EntryRow(Base):
+    """Insert only: triggers refuse UPDATE and DELETE. The short columns come first, the texts last."""
+
+    __tablename__ = "entries"
+    __table_args__ = (
+        Index("entries_path", "id", "parent", "kind", "turn_id"),
+        Index("entries_of_parent", "parent", "kind"),
+        Index("entries_of_session", "session_id", "kind"),
+        Index("entries_of_turn", "turn_id", "kind"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"))
+    turn_id: Mapped[int | None] = mapped_column(ForeignKey("turns.id"))
+    parent: Mapped[int | None] = mapped_column(ForeignKey("entries.id"))
+    kind: Mapped[str]
+    origin: Mapped[str]
+    status: Mapped[str]
+    call_number: Mapped[int | None]
+    kept_from: Mapped[int | None] = mapped_column(ForeignKey("entries.id"))
+    created_at: Mapped[str]
+    text: Mapped[str] = mapped_column(StoredText)
+    context: Mapped[str] = mapped_column(StoredText)
+    thinking: Mapped[str] = mapped_column(StoredText)
+    calls: Mapped[str]
+
+
+class OpenReplyRow(Base):
+    """The reply that is streaming now; gone once it is an entry."""
+
+    __tablename__ = "open_replies"
+
+    session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"), primary_key=True)
+    turn_id: Mapped[int] = mapped_column(ForeignKey("turns.id"))
+    parent: Mapped[int] = mapped_column(ForeignKey("entries.id"))
+    text: Mapped[str] = mapped_column(StoredText)
+    thinking: Mapped[str] = mapped_column(StoredText)
+    calls: Mapped[str]
+    token: Mapped[str]
+    updated_at: Mapped[str]
+
+
+class HeadMoveRow(Base):
+    """Append only: triggers refuse UPDATE and DELETE."""
+
+    __tablename__ = "head_moves"
+
+    session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    from_entry: Mapped[int | None] = mapped_column(ForeignKey("entries.id"))
+    to_entry: Mapped[int | None] = mapped_column(ForeignKey("entries.id"))
+    cause: Mapped[str]
+    turn_id: Mapped[int | None] = mapped_column(ForeignKey("turns.id"))
+    created_at: Mapped[str]
+
+
+class LeaseRow(Base):
+    """The holder as it described itself; ``token`` is None once the session was let go."""
+
+    __tablename__ = "leases"
+
+    session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"), primary_key=True)
+    generation: Mapped[int]
+    token: Mapped[str | None]
+    pid: Mapped[int]
+    process_start: Mapped[str]
+    machine_id: Mapped[str]
+    boot_id: Mapped[str]
+    host: Mapped[str]
+    terminal: Mapped[str]
+    since: Mapped[str]
+
+
+class DraftRow(Base):
+    __tablename__ = "drafts"
+    __table_args__ = (Index("drafts_by_place", "workspace_id", "session_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
+    session_id: Mapped[int | None] = mapped_column(ForeignKey("sessions.id"))
+    pid: Mapped[int]
+    process_start: Mapped[str]
+    machine_id: Mapped[str]
+    boot_id: Mapped[str]
+    text: Mapped[str] = mapped_column(StoredText)
+    queue: Mapped[str]
+    updated_at: Mapped[str]
+
+
+class ErrorRow(Base):
+    __tablename__ = "error_records"
+    __table_args__ = (
+        Index("error_records_of_session", "session_id"),
+        Index("error_records_of_turn", "turn_id"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"))
+    turn_id: Mapped[int | None] = mapped_column(ForeignKey("turns.id"))
+    kind: Mapped[str]
+    line: Mapped[str] = mapped_column(StoredText)
+    raw: Mapped[str] = mapped_column(StoredText)
+    question: Mapped[str] = mapped_column(StoredText)
+    model: Mapped[str] = mapped_column(StoredText)
+    provider: Mapped[str]
+    created_at: Mapped[str]
+
+
+class MigrationRow(Base):
+    __tablename__ = "schema_migrations"
+
+    revision: Mapped[str] = mapped_column(primary_key=True)
+    file_name: Mapped[str]
+    digest: Mapped[str]
+    applied_at: Mapped[str]
+    program_version: Mapped[str]

@@ -1,0 +1,172 @@
+"""Rows of sessions and workspaces as the values that the rest of the program knows."""
+
+from __future__ import annotations
+
+from sqlalchemy import Select, func, literal_column, select, update
+from sqlalchemy.orm import Session
+
+from local_agent.domain.errors import UnknownSession
+from local_agent.domain.handles import offer, parse_handle
+from local_agent.domain.sessions import NewSession, SessionInfo, Workspace
+from local_agent.store.clock import utc_now
+from local_agent.store.leases import holder_of
+from local_agent.store.models import ErrorRow, LeaseRow, SessionRow, WorkspaceRow
+
+CLOSEST_AMONG = 10_000
+"""How many of the newest handles a mistyped one is compared with."""
+
+_ERROR_COUNT = (
+    select(func.count())
+    .select_from(ErrorRow)
+    .where(ErrorRow.session_id == SessionRow.id)
+    .correlate(SessionRow)
+    .scalar_subquery()
+)
+
+
+def _rows() -> Select[SessionRow, str, int, LeaseRow]:
+    return (
+        select(SessionRow, WorkspaceRow.root, _ERROR_COUNT, LeaseRow)
+        .join(WorkspaceRow, WorkspaceRow.id == SessionRow.workspace_id)
+        .outerjoin(LeaseRow, LeaseRow.session_id == SessionRow.id)
+    )
+
+
+def _infos(db: Session, query: Select[SessionRow, str, int, LeaseRow]) -> list[SessionInfo]:
+    return [_info(*row) for row in db.execute(query).tuples()]
+
+
+def _info(row: SessionRow, root: str, error_count: int, lease: LeaseRow | None) -> SessionInfo:
+    return SessionInfo(
+        id=row.id,
+        handle=row.handle,
+        title=row.title,
+        title_source=row.title_source,
+        workspace_id=row.workspace_id,
+        workspace_root=root,
+        head=row.head,
+        mode=row.mode,
+        backend=row.backend,
+        host=row.host,
+        model=row.model,
+        model_pinned=row.model_pinned,
+        headless=row.headless,
+        trashed=row.trashed,
+        parent_session=row.parent_session,
+        fork_entry=row.fork_entry,
+        created_at=row.created_at,
+        last_activity=row.last_activity,
+        last_entry=row.last_entry,
+        turn_count=row.turn_count,
+        error_count=error_count,
+        holder=holder_of(lease),
+    )
+
+
+def by_id(db: Session, session_id: int) -> SessionInfo:
+    (info,) = _infos(db, _rows().where(SessionRow.id == session_id))
+    return info
+
+
+def by_handle(db: Session, handle: str) -> SessionInfo:
+    """Raises ``UsageError`` for what is no handle and ``UnknownSession`` for one that nothing has."""
+    exact = parse_handle(handle, _known(db) if len(handle.strip()) != 7 else ())
+    found = _infos(db, _rows().where(SessionRow.handle == exact))
+    if not found:
+        raise UnknownSession(f"No session has the handle {exact}.", offer(exact, _known(db)))
+    return found[0]
+
+
+def _known(db: Session) -> list[str]:
+    newest = select(SessionRow.handle).where(~SessionRow.trashed).order_by(SessionRow.last_entry.desc())
+    return list(db.scalars(newest.limit(CLOSEST_AMONG)))
+
+
+def latest(db: Session, workspace_root: str) -> SessionInfo | None:
+    """The workspace's newest session by what was written last; neither trashed nor made by ``-p``."""
+    query = _listed(workspace_root, trashed=False).where(~SessionRow.headless).limit(1)
+    return next(iter(_infos(db, query)), None)
+
+
+def page(
+    db: Session, workspace_root: str | None, text_filter: str, limit: int, before: int | None
+) -> list[SessionInfo]:
+    """Sessions out of the trash, newest first; ``before`` is the ``last_entry`` of the page before."""
+    query = _listed(workspace_root, trashed=False).limit(limit)
+    if before is not None:
+        query = query.where(SessionRow.last_entry < before)
+    name = SessionRow.handle.op("||")(literal_column("' '")).op("||")(literal_column("sessions.title"))
+    for word in text_filter.split():
+        query = query.where(name.op("GLOB")(subsequence(word)))
+    return _infos(db, query)
+
+
+def trashed(db: Session, workspace_root: str | None) -> list[SessionInfo]:
+    return _infos(db, _listed(workspace_root, trashed=True))
+
+
+def _listed(workspace_root: str | None, *, trashed: bool) -> Select[SessionRow, str, int, LeaseRow]:
+    query = _rows().where(SessionRow.trashed.is_(trashed)).order_by(SessionRow.last_entry.desc())
+    if workspace_root is not None:
+        mine = select(WorkspaceRow.id).where(WorkspaceRow.root == workspace_root).scalar_subquery()
+        query = query.where(SessionRow.workspace_id == mine)
+    return query
+
+
+def subsequence(word: str) -> str:
+    """A GLOB pattern that finds the letters of ``word`` in order, in either case, with anything between."""
+    return f"*{'*'.join(_either_case(char) for char in word)}*"
+
+
+def _either_case(char: str) -> str:
+    if char in "*?[]":
+        return f"[{char}]"
+    lower, upper = char.lower(), char.upper()
+    return f"[{lower}{upper}]" if lower != upper and len(lower + upper) == 2 else char
+
+
+def workspace(db: Session, root: str) -> Workspace | None:
+    row = db.scalars(select(WorkspaceRow).where(WorkspaceRow.root == root)).one_or_none()
+    return Workspace(row.id, row.root, row.git_root_commit) if row is not None else None
+
+
+def workspace_id(db: Session, root: str, git_root_commit: str | None = None) -> int:
+    """The workspace of a folder, written with its first session or draft."""
+    row = db.scalars(select(WorkspaceRow).where(WorkspaceRow.root == root)).one_or_none()
+    if row is None:
+        row = WorkspaceRow(root=root, git_root_commit=git_root_commit, created_at=utc_now())
+        db.add(row)
+        db.flush()
+    elif git_root_commit and row.git_root_commit != git_root_commit:
+        row.git_root_commit = git_root_commit
+    return row.id
+
+
+def insert_session(db: Session, handle: str, new: NewSession) -> int:
+    """Returns the new session's id; its head is set by the first question."""
+    now = utc_now()
+    row = SessionRow(
+        handle=handle,
+        title=new.title,
+        title_source="task",
+        workspace_id=workspace_id(db, new.workspace_root, new.git_root_commit),
+        mode=new.mode,
+        backend=new.backend,
+        host=new.host,
+        model=new.model,
+        model_pinned=new.model_pinned,
+        headless=new.headless,
+        trashed=False,
+        created_at=now,
+        last_activity=now,
+        last_entry=0,
+        turn_count=0,
+    )
+    db.add(row)
+    db.flush()
+    return row.id
+
+
+def change(db: Session, session_id: int, **values: object) -> None:
+    """Set columns of a session's row."""
+    db.execute(update(SessionRow).where(SessionRow.id == session_id).values(**values))

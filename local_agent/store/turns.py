@@ -1,0 +1,200 @@
+"""From a question to its settled answer: what each step writes, inside the caller's transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.orm import Session
+
+from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin, Turn, TurnStatus, Usage
+from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
+from local_agent.store import error_trail, sessions
+from local_agent.store.clock import utc_now
+from local_agent.store.entries import Node, insert_entry, read
+from local_agent.store.models import EntryRow, HeadMoveRow, OpenReplyRow, PromptTextRow, SessionRow, TurnRow
+from local_agent.store.stored_text import calls_from_json, calls_to_json
+
+_USAGE = (
+    "prompt_tokens",
+    "reply_tokens",
+    "load_seconds",
+    "prompt_seconds",
+    "reply_seconds",
+    "first_token_seconds",
+)
+
+
+def begin(db: Session, session_id: int, handle: str, opening: Opening) -> OpenTurn:
+    """Write the turn and its question, and move the head to the question."""
+    now = utc_now()
+    row = TurnRow(
+        session_id=session_id,
+        status=TurnStatus.RUNNING,
+        model=opening.model,
+        model_digest=opening.model_digest,
+        prompt_digest=_keep_prompt(db, opening.system_prompt),
+        started_at=now,
+    )
+    db.add(row)
+    db.flush()
+    question = insert_entry(
+        db,
+        Entry(
+            id=0,
+            session_id=session_id,
+            turn_id=row.id,
+            parent=opening.parent,
+            kind=Kind.QUESTION,
+            origin=opening.origin,
+            text=opening.text,
+            context=opening.context,
+            created_at=now,
+        ),
+    )
+    _move_head(db, question)
+    sessions.change(db, session_id, turn_count=SessionRow.turn_count + 1)
+    return OpenTurn(row.id, session_id, handle, question)
+
+
+def keep(db: Session, turn: OpenTurn, reply: Reply, token: str) -> None:
+    """Replace the open row by the reply as far as it has come."""
+    values = {
+        "session_id": turn.session_id,
+        "turn_id": turn.id,
+        "parent": turn.question.id,
+        "text": reply.text,
+        "thinking": reply.thinking,
+        "calls": calls_to_json(reply.calls),
+        "token": token,
+        "updated_at": utc_now(),
+    }
+    row = upsert(OpenReplyRow).values(**values)
+    db.execute(row.on_conflict_do_update(index_elements=["session_id"], set_=dict(row.excluded)))
+
+
+def settle(db: Session, turn: OpenTurn, outcome: Outcome) -> Entry | None:
+    """Write the turn's end and, of a reply that is not empty, its entry. Settling twice changes nothing."""
+    row = db.get_one(TurnRow, turn.id)
+    if row.status != TurnStatus.RUNNING:
+        return _reply_of(db, turn.id)
+    entry = None
+    if not outcome.reply.empty:
+        entry = _insert_reply(
+            db, turn.session_id, turn.id, turn.question.id, outcome.reply, outcome.entry_status
+        )
+    _close_turn(db, turn.id, outcome.status, outcome.stop_reason, outcome.usage)
+    db.execute(delete(OpenReplyRow).where(OpenReplyRow.session_id == turn.session_id))
+    if outcome.error is not None:
+        error_trail.add(db, turn.session_id, turn.id, outcome.error)
+    sessions.change(db, turn.session_id, last_activity=utc_now())
+    return entry
+
+
+def recover(db: Session, session_id: int) -> Turn | None:
+    """Settle what a dead process left behind: the open reply becomes an interrupted entry.
+
+    Returns the turn that it died in.
+    """
+    left = db.get(OpenReplyRow, session_id)
+    if left is not None:
+        _insert_reply(db, session_id, left.turn_id, left.parent, _reply(left), EntryStatus.INTERRUPTED)
+        db.delete(left)
+    running = TurnRow.session_id == session_id, TurnRow.status == TurnStatus.RUNNING
+    found = list(db.scalars(select(TurnRow.id).where(*running).order_by(TurnRow.id)))
+    for turn_id in found:
+        _close_turn(db, turn_id, TurnStatus.INTERRUPTED, "process ended", Usage())
+    return by_ids(db, found[-1:]).get(found[-1]) if found else None
+
+
+def open_reply(db: Session, session_id: int) -> Reply | None:
+    row = db.get(OpenReplyRow, session_id)
+    return _reply(row) if row is not None else None
+
+
+def by_ids(db: Session, ids: list[int]) -> dict[int, Turn]:
+    if not ids:
+        return {}
+    return {row.id: _turn(row) for row in db.scalars(select(TurnRow).where(TurnRow.id.in_(ids)))}
+
+
+def _turn(row: TurnRow) -> Turn:
+    return Turn(
+        id=row.id,
+        session_id=row.session_id,
+        status=TurnStatus(row.status),
+        stop_reason=row.stop_reason,
+        model=row.model,
+        usage=Usage(**{name: getattr(row, name) for name in _USAGE}),
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )
+
+
+def _reply(row: OpenReplyRow) -> Reply:
+    return Reply(row.text, row.thinking, calls_from_json(row.calls))
+
+
+def _reply_of(db: Session, turn_id: int) -> Entry | None:
+    columns = select(EntryRow.id, EntryRow.parent, EntryRow.session_id)
+    mine = EntryRow.turn_id == turn_id, EntryRow.kind == Kind.ASSISTANT
+    row = db.execute(columns.where(*mine).order_by(EntryRow.id.desc()).limit(1)).one_or_none()
+    if row is None:
+        return None
+    return read(db, [Node(row.id, row.parent, Kind.ASSISTANT, turn_id)], row.session_id)[0]
+
+
+def _insert_reply(
+    db: Session, session_id: int, turn_id: int, parent: int, reply: Reply, status: EntryStatus
+) -> Entry:
+    entry = insert_entry(
+        db,
+        Entry(
+            id=0,
+            session_id=session_id,
+            turn_id=turn_id,
+            parent=parent,
+            kind=Kind.ASSISTANT,
+            origin=Origin.MODEL,
+            text=reply.text,
+            thinking=reply.thinking,
+            calls=reply.calls,
+            status=status,
+            created_at=utc_now(),
+        ),
+    )
+    _move_head(db, entry)
+    return entry
+
+
+def _close_turn(db: Session, turn_id: int, status: TurnStatus, stop_reason: str | None, usage: Usage) -> None:
+    end = {"status": status, "stop_reason": stop_reason, "ended_at": utc_now(), **asdict(usage)}
+    db.execute(update(TurnRow).where(TurnRow.id == turn_id).values(**end))
+
+
+def _move_head(db: Session, entry: Entry, cause: str = "turn") -> None:
+    session_id = entry.session_id
+    head = db.scalar(select(SessionRow.head).where(SessionRow.id == session_id))
+    newest = db.scalar(select(func.max(HeadMoveRow.number)).where(HeadMoveRow.session_id == session_id))
+    db.execute(
+        insert(HeadMoveRow).values(
+            session_id=session_id,
+            number=(newest or 0) + 1,
+            from_entry=head,
+            to_entry=entry.id,
+            cause=cause,
+            turn_id=entry.turn_id,
+            created_at=entry.created_at,
+        )
+    )
+    sessions.change(db, session_id, head=entry.id, last_entry=entry.id, last_activity=entry.created_at)
+
+
+def _keep_prompt(db: Session, text: str) -> str | None:
+    if not text:
+        return None
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    db.execute(upsert(PromptTextRow).values(digest=digest, text=text).on_conflict_do_nothing())
+    return digest
