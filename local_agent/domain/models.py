@@ -34,6 +34,12 @@ class ModelInfo:
     loaded_window: int | None = None
     size_vram: int | None = None
     expires_at: str | None = None
+    modified_at: str = ""
+    """UTC, ISO 8601; empty when unknown."""
+    kv_bytes_per_token: int | None = None
+    """What a token of context takes in memory, by the model's own dimensions."""
+    proxied: bool = False
+    """The server passes requests on to another one, which chooses the window."""
 
     @property
     def can_chat(self) -> bool:
