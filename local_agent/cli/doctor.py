@@ -38,7 +38,7 @@ class Report:
     problems: list[str] = field(default_factory=list)
 
 
-@click.command()
+@click.command(short_help="Check libraries, server, models and database.")
 @click.option("--json", "as_document", is_flag=True, help="Print JSON.")
 def doctor(as_document: bool) -> int:
     """Check this installation: libraries, server, models, database, paths.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -44,8 +45,19 @@ def find_here(startup: Startup, text: str, *arguments: str) -> lookup.Found:
     command = shlex.join(("local-agent", *arguments))
     raise LocalAgentError(
         f"Session {found.handle} belongs to {folder}.",
-        f"Run it there: cd {shlex.quote(folder)} && {command}",
+        f"Run it there: cd {quoted(found.workspace_root)} && {command}",
     )
+
+
+def quoted(path: str) -> str:
+    """A path for a shell to read and a terminal to show: what can't be shown is escaped (``$'...'``)."""
+    if path.isprintable():
+        return shlex.quote(path)
+    shown = (
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"\\'" else f"\\x{byte:02x}"
+        for byte in os.fsencode(path)
+    )
+    return f"$'{''.join(shown)}'"
 
 
 def resolve_resume(startup: Startup, text: str) -> str:

@@ -11,7 +11,7 @@ import click
 class GroupedHelp(click.Group):
     """A command group whose help page has a heading for each kind of option and command.
 
-    ``option_groups`` and ``command_groups`` map a heading to names; what no heading names comes last.
+    ``option_groups`` and ``command_groups`` map a heading to names; the rest comes last, under "About".
     """
 
     option_groups: ClassVar[Mapping[str, Sequence[str]]] = {}
@@ -44,5 +44,5 @@ def _with_rest(groups: Mapping[str, Sequence[str]], names: Sequence[str | None])
     present = [name for name in names if name is not None]
     named = {heading: [name for name in wanted if name in present] for heading, wanted in groups.items()}
     grouped = {name for wanted in groups.values() for name in wanted}
-    named["Other"] = [name for name in present if name not in grouped]
+    named["About"] = [name for name in present if name not in grouped]
     return {heading: kept for heading, kept in named.items() if kept}

@@ -41,7 +41,6 @@ class _Root(GroupedHelp):
         "Conversation": ("resume", "no_save"),
         "Model": ("model", "gguf", "demo"),
         "Without a screen": ("prompt", "output"),
-        "About": ("version", "help"),
     }
     command_groups: ClassVar = {
         "Sessions": ("session",),

@@ -7,12 +7,13 @@ from click.shell_completion import CompletionItem
 
 from local_agent.cli.handles import complete_handles, find_here, find_session
 from local_agent.cli.startup import Startup
-from local_agent.cli.stored import on_store, whole_path
+from local_agent.cli.stored import on_held, on_store, whole_path
 from local_agent.cli.streams import say, write, write_json
 from local_agent.cli.transcript import list_rows, session_document, transcript
 from local_agent.domain.errors import UsageError
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
+from local_agent.domain.titles import cut
 from local_agent.headless.jsonl import as_json
 
 
@@ -83,12 +84,12 @@ def show(handle: str, as_document: bool) -> None:
 @click.argument("title", nargs=-1, required=True)
 def rename(handle: str, title: tuple[str, ...]) -> None:
     """Give a session another title."""
-    wanted = one_line(" ".join(title))
+    wanted = cut(one_line(" ".join(title)))
     if not wanted:
         raise UsageError("The title is empty.", 'Say one: local-agent session rename a1b2c3d "A title"')
     startup = Startup.here()
     found = find_here(startup, handle, "session", "rename", handle.strip().lower(), wanted)
-    on_store(startup, lambda runtime: runtime.rename(found.handle, wanted))
+    on_held(startup, found.handle, lambda runtime: runtime.rename(found.handle, wanted))
     say(f"Session {found.handle} is now called: {wanted}")
 
 
@@ -98,7 +99,7 @@ def trash(handle: str) -> None:
     """Take a session out of every list; nothing of it is deleted."""
     startup = Startup.here()
     found = find_here(startup, handle, "session", "trash", handle.strip().lower())
-    on_store(startup, lambda runtime: runtime.trash(found.handle))
+    on_held(startup, found.handle, lambda runtime: runtime.trash(found.handle))
     say(f"Session {found.handle} is in the trash. Back with: local-agent session untrash {found.handle}")
 
 
@@ -108,5 +109,5 @@ def untrash(handle: str) -> None:
     """Bring a session back from the trash."""
     startup = Startup.here()
     found = find_here(startup, handle, "session", "untrash", handle.strip().lower())
-    on_store(startup, lambda runtime: runtime.untrash(found.handle))
+    on_held(startup, found.handle, lambda runtime: runtime.untrash(found.handle))
     say(f"Session {found.handle} is back. Go on with: local-agent --resume {found.handle}")

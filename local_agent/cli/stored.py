@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from local_agent.cli.startup import Startup
@@ -47,10 +48,21 @@ def on_store(startup: Startup, work: Callable[[Runtime], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
+def on_held(startup: Startup, handle: str, change: Callable[[Runtime], Awaitable[None]]) -> None:
+    """Run ``change`` while this process holds the session; ``SessionHeld`` names another that does."""
+
+    async def work(runtime: Runtime) -> None:
+        conversation = await runtime.resume(handle)
+        try:
+            await change(runtime)
+        finally:
+            await conversation.close()
+
+    on_store(startup, work)
+
+
 async def whole_path(runtime: Runtime, handle: str) -> StoredPath:
     """Read a session from its end to its beginning."""
-    from pathlib import Path
-
     from local_agent.agent.prompt import system_prompt
 
     conversation = await runtime.view(handle)

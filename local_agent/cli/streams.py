@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 
 from local_agent.domain.errors import LocalAgentError
-from local_agent.domain.text import one_line
+from local_agent.domain.text import sanitise
 
 PROGRAM = "local-agent"
 
@@ -26,7 +26,7 @@ def prepare_streams() -> None:
 def say(line: str) -> None:
     """One line on standard error, safe to draw."""
     with suppress(OSError):
-        sys.stderr.write(f"{PROGRAM}: {one_line(line)}\n")
+        sys.stderr.write(f"{PROGRAM}: {sanitise(line).strip().replace(chr(10), ' ')}\n")
         sys.stderr.flush()
 
 

@@ -150,6 +150,8 @@ class _Reader:
         return node.value  # a date or a time of day: the text as it was written
 
     def _check(self, key: Key, value: Any, line: int) -> Any:
+        if value is None or value == "":
+            raise self._bad(key, value, line)
         # JSON's strict mode takes text for a path and a list for a tuple, but no text for a number.
         adapter: TypeAdapter[Any] = TypeAdapter(key.annotation, config=ConfigDict(strict=True))
         try:
@@ -191,4 +193,4 @@ def _acceptable(value: Any, rule: Rule) -> bool:
         return bool(value.strip()) and value.isprintable()
     if isinstance(value, int) and not isinstance(value, bool) and rule.minimum is not None:
         return rule.maximum is not None and rule.minimum <= value <= rule.maximum
-    return value is not None
+    return True

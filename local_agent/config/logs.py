@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import traceback
@@ -78,6 +79,12 @@ class _LogFormatter(logging.Formatter):
     def __init__(self, detailed: bool) -> None:
         super().__init__("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s")
         self._detailed = detailed
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a copy: another handler may have left its own text of the exception on the record."""
+        record = copy.copy(record)
+        record.exc_text = None
+        return super().format(record)
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
         """UTC, with milliseconds."""
