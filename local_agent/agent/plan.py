@@ -1,0 +1,72 @@
+"""What a turn is asked with, and the clocks it runs by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from local_agent.domain.entries import Origin
+from local_agent.domain.errors import ModelError
+from local_agent.domain.ports import ChatRequest, Opening
+from local_agent.domain.requests import Message
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlan:
+    """What one turn is asked with. It is pinned: a change made meanwhile counts from the next turn."""
+
+    text: str
+    parent: int | None
+    model: str
+    window: int
+    """Context window in tokens."""
+    max_output: int
+    """Upper bound of the reply in tokens."""
+    model_digest: str = ""
+    think: bool | str | None = None
+    keep_alive: str | int | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    system_prompt: str = ""
+    context: str = ""
+    """What the program adds to the question, such as the date."""
+    origin: Origin = Origin.PERSON
+    watchdog_seconds: float = 0
+    """End the turn after so much silence in mid-reply; 0 only tells of it."""
+    may_cut: bool = False
+    """The server shortens long prompts by itself instead of refusing them."""
+    refusal: ModelError | None = None
+    """Known beforehand to fail: the question is stored and the failure recorded, nothing is sent."""
+
+    def opening(self) -> Opening:
+        """What is committed before anything is sent."""
+        return Opening(
+            text=self.text,
+            parent=self.parent,
+            model=self.model,
+            model_digest=self.model_digest,
+            context=self.context,
+            system_prompt=self.system_prompt,
+            origin=self.origin,
+        )
+
+    def request(self, messages: tuple[Message, ...]) -> ChatRequest:
+        """The request that carries ``messages``."""
+        return ChatRequest(
+            model=self.model,
+            messages=messages,
+            window=self.window,
+            max_output=self.max_output,
+            think=self.think,
+            keep_alive=self.keep_alive,
+            options=self.options,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """The clocks of a turn, in seconds."""
+
+    save_every: float = 0.25
+    tell_silence_every: float = 20.0
+    stop_within: float = 0.15
+    """How long a stop waits for the stream to close, and for a question that is being stored."""

@@ -1,0 +1,68 @@
+"""What the program itself says to the model: the system prompt, and the date with a question."""
+
+from __future__ import annotations
+
+import platform
+import stat
+from datetime import date
+from pathlib import Path
+
+from local_agent.domain.text import REPLACEMENT, decode, one_line
+
+INSTRUCTIONS_FILE = "AGENTS.md"
+INSTRUCTIONS_LIMIT = 16 * 1024
+"""Bytes of the instructions file that are sent at most."""
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_SYSTEMS = {"Darwin": "macOS"}
+
+_ROLE = """\
+You are a helpful assistant in the terminal of a person's own computer ({system}).
+You are talking about the folder {folder}.
+You can't open files, run commands or use the network here: ask for what you need to see.
+Answer in the language of the question, in Markdown, briefly and exactly. Say so when you don't know."""
+
+
+def system_prompt(folder: Path, *, limit: int = INSTRUCTIONS_LIMIT) -> str:
+    """The system prompt for a workspace; the same bytes for as long as its instructions stay the same.
+
+    At most ``limit`` bytes of the folder's ``AGENTS.md`` are part of it.
+    """
+    system = platform.system()
+    role = _ROLE.format(system=_SYSTEMS.get(system, system or "unknown system"), folder=one_line(str(folder)))
+    instructions = read_instructions(folder, limit)
+    if not instructions:
+        return role
+    return f"{role}\n\nThe folder's {INSTRUCTIONS_FILE} says:\n\n{instructions}"
+
+
+def read_instructions(folder: Path, limit: int = INSTRUCTIONS_LIMIT) -> str:
+    """The text of the folder's ``AGENTS.md``; empty when there is none that can be read.
+
+    A link that leads out of the folder is not followed: a cloned project must not choose which of
+    the person's other files a model reads.
+    """
+    path = folder / INSTRUCTIONS_FILE
+    try:
+        target = path.resolve(strict=True)
+        if not target.is_relative_to(folder.resolve()) or not stat.S_ISREG(target.stat().st_mode):
+            return ""
+        with target.open("rb") as file:
+            data = file.read(limit + 1)
+    except (OSError, RuntimeError):  # RuntimeError: a loop of links
+        return ""
+    text = decode(data[:limit].removeprefix(b"\xef\xbb\xbf")).strip()
+    if len(data) <= limit:
+        return text
+    return text.rstrip(REPLACEMENT) + "\n(The rest of the file is left out.)"
+
+
+def question_context(last_context: str, today: date | None = None) -> str:
+    """The date, for a question that is the first to hear it; empty while ``last_context`` still holds.
+
+    It goes with the question, not with the system prompt, because a change there would cost the
+    whole prompt again.
+    """
+    day = today or date.today()
+    stated = f"Date: {day.isoformat()} ({_WEEKDAYS[day.weekday()]})"
+    return "" if stated in last_context else stated

@@ -1,0 +1,103 @@
+"""What the loop tells the person: one plain sentence for each ending, with the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from local_agent.domain.entries import ToolCall
+from local_agent.domain.errors import ModelError, ModelErrorKind, StoreError
+from local_agent.domain.text import one_line
+
+_KEPT = "What arrived is kept; retry to ask again."
+_NAMES_SHOWN = 5
+_NAME_WIDTH = 40
+
+
+def cut_off() -> ModelError:
+    """The stream ended without ``done``."""
+    return ModelError(ModelErrorKind.CUT_OFF, "The reply was cut off before the model was done.", _KEPT)
+
+
+def empty() -> ModelError:
+    """A whole reply with nothing in it."""
+    return ModelError(
+        ModelErrorKind.EMPTY, "The model sent an empty reply.", "Retry, or choose another model."
+    )
+
+
+def only_thinking(at_limit: bool, max_output: int) -> ModelError:
+    """A whole reply that is thinking and no answer."""
+    if at_limit:
+        return ModelError(
+            ModelErrorKind.ONLY_THINKING,
+            f"The model spent its output limit of {max_output:,} tokens on thinking and wrote no answer.",
+            "Raise model.max_output, or turn thinking off.",
+        )
+    return ModelError(
+        ModelErrorKind.ONLY_THINKING,
+        "The model ended after thinking, without an answer.",
+        "Retry, or turn thinking off.",
+    )
+
+
+def repeating() -> ModelError:
+    """The model went round in circles."""
+    return ModelError(
+        ModelErrorKind.REPEATING,
+        "The model repeated itself over and over and was stopped.",
+        "What it wrote is kept; retry, or choose another model.",
+    )
+
+
+def silent(seconds: float) -> ModelError:
+    """The watchdog's limit passed without output."""
+    return ModelError(
+        ModelErrorKind.SILENT,
+        f"Nothing arrived for {seconds:g} seconds, the limit that model.watchdog_seconds sets.",
+        _KEPT,
+    )
+
+
+def too_long(tokens: int, window: int) -> ModelError:
+    """The request is far larger than the context window; it was not sent."""
+    return ModelError(
+        ModelErrorKind.CONTEXT_OVERFLOW,
+        f"This needs about {tokens:,} tokens and the context window holds {window:,}: it was not sent.",
+        "Shorten the question, start a new conversation, or set a larger ollama.num_ctx.",
+    )
+
+
+def at_limit(max_output: int) -> str:
+    """The answer ended where the output limit is."""
+    return f"The reply ended at the output limit of {max_output:,} tokens. Ask the model to go on."
+
+
+def not_run(calls: Sequence[ToolCall]) -> str:
+    """The model asked for tools although none was offered."""
+    names = [one_line(call.name, _NAME_WIDTH) or "unnamed" for call in calls]
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    shown = ", ".join(names[:_NAMES_SHOWN]) + more
+    return f"The model asked for tools that it was not offered ({shown}): they were not run."
+
+
+def may_be_cut(tokens: int, window: int) -> str:
+    """The server's count says that the prompt filled the window."""
+    return (
+        f"The prompt filled the context window ({tokens:,} of {window:,} tokens): "
+        "the server may have cut its beginning."
+    )
+
+
+def not_kept(error: StoreError) -> str:
+    """The reply could not be saved while it streamed."""
+    return f"The reply is not being saved while it arrives: {error}"
+
+
+def silence_note(server: str, reachable: bool, loaded: bool | None, started: bool) -> str:
+    """What was found when nothing had arrived for a while. ``server`` is what answers: server or engine."""
+    if not reachable:
+        return f"the {server} does not answer"
+    if loaded is False and not started:
+        return f"the {server} answers; the model is not loaded yet"
+    found = f"the {server} answers" + (" and the model is loaded" if loaded else "")
+    return f"{found}; it may be {'writing a tool call' if started else 'reading the prompt'}"
