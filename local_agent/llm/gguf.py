@@ -29,6 +29,8 @@ _SCALARS = {
 _STRING, _ARRAY = 8, 9
 _U32, _U64 = _SCALARS[4], _SCALARS[10]
 _MAX_DIMENSIONS = 4
+# Some ten times the largest vocabulary: a damaged count must not keep us reading for minutes.
+_MAX_COUNT = 1 << 23
 
 # Values of `general.file_type`, as llama.cpp numbers them; what is missing here is no longer made.
 _FILE_TYPES = {
@@ -195,7 +197,7 @@ class _Reader:
 
     def _count(self) -> int:
         count = self._number(_U64)
-        if count > len(self._data):
+        if count > _MAX_COUNT:
             raise _Malformed(f"it claims {count} items")
         return count
 
