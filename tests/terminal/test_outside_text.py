@@ -16,7 +16,7 @@ NASTY = (
 )
 NEVER_WRITTEN = [
     b"\x1b]0;owned",
-    b"b3duZWQ=",
+    b"\x1b]52;c;b3duZWQ=",
     b"\x1b[31mred",
     b"\xc2\x9b",
     b"\xc2\x90",

@@ -1,0 +1,205 @@
+"""Makes all of ``screenshots/`` from scripted sessions: ``python -m tests.screenshots.make [NAME ...]``.
+
+The real program talks to the scripted Ollama server and keeps real sessions in a home that is thrown
+away. What differs from run to run (handles, ports, paths, clock times) is given fixed values, in the
+database where that is possible and in the picture where it is not, so that a picture changes only when the
+program does. NAME picks pictures by the beginning of their name, such as ``runtime``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from local_agent.tui.app import ExitReport, LocalAgentApp
+from textual.pilot import Pilot
+
+from local_agent.config.launch import LaunchOptions
+from local_agent.config.paths import Paths
+from local_agent.config.settings import OllamaSettings, Settings, UISettings
+from local_agent.runtime.runtime import Runtime
+from tests.screenshots.story import DRAFT, MAIN, MODEL, OLDER, Past
+from tests.support.ollama_server import ModelSpec, OllamaServer
+
+FOLDER = Path(__file__).parents[2] / "screenshots"
+LIMIT = 20.0
+THEMES = ("dark", "light")
+LARGE, USUAL, SMALL = (120, 36), (80, 24), (30, 12)
+
+Driver = Pilot[ExitReport | None]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One thing to show: how to get there, and in which sizes."""
+
+    name: str
+    resumed: bool
+    play: Callable[[Driver], Awaitable[None]]
+    sizes: tuple[tuple[int, int], ...] = (LARGE, USUAL)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the pictures are taken: a home with sessions, a folder and a server."""
+
+    paths: Paths
+    workspace: Path
+    server: OllamaServer
+
+    def settings(self, theme: str) -> Settings:
+        return Settings(
+            ollama=replace(OllamaSettings(), host=self.server.url),
+            ui=replace(UISettings(), theme=theme, motion="reduced"),
+        )
+
+
+def shown(pilot: Driver) -> str:
+    """The text on screen, rows run together."""
+    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", pilot.app.export_screenshot(), flags=re.DOTALL)
+    return " ".join(html.unescape(text).split())
+
+
+async def wait_for(pilot: Driver, *wanted: str) -> None:
+    """Wait until all of ``wanted`` is on screen and nothing changes any more."""
+    deadline = time.monotonic() + LIMIT
+    before = ""
+    while True:
+        await pilot.pause(0.1)
+        now = shown(pilot)
+        if now == before and all(text in now for text in wanted):
+            return
+        before = now
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{wanted} did not come; on screen: {now}")
+
+
+async def welcome(pilot: Driver) -> None:
+    await wait_for(pilot, MODEL, MAIN.handle)
+
+
+async def conversation(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press(*DRAFT)
+    await wait_for(pilot, DRAFT)
+
+
+async def small_conversation(pilot: Driver) -> None:
+    await wait_for(pilot, "the race is gone")
+
+
+async def picker(pilot: Driver) -> None:
+    await wait_for(pilot, MODEL)
+    await pilot.press("ctrl+s")
+    await wait_for(pilot, *(past.handle for past in OLDER))
+
+
+async def runtime_view(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press("f2")
+    await wait_for(pilot, MAIN.handle, "Q4_K_M")
+
+
+SCENES = (
+    Scene("welcome", False, welcome),
+    Scene("conversation", True, conversation),
+    Scene("conversation", True, small_conversation, (SMALL,)),
+    Scene("sessions", False, picker),
+    Scene("runtime", True, runtime_view),
+)
+
+
+async def record(stage: Stage) -> None:
+    """Hold every conversation of the story, oldest first, and give each its handle and age."""
+    runtime = await Runtime.open(LaunchOptions(stage.workspace), stage.settings("dark"), stage.paths)
+    for past in (*reversed(OLDER), MAIN):
+        talk = runtime.new_conversation()
+        for question, reply in past.said:
+            stage.server.script(reply)
+            async for _ in talk.ask(question):
+                pass
+        await talk.close()
+        date(stage.paths.database, talk.handle, past)
+    await runtime.close()
+
+
+def date(database: Path, handle: str, past: Past) -> None:
+    """Let a session of just now be one of the past."""
+    then = datetime.now(UTC) - timedelta(hours=past.hours)
+    moment = then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(
+            "UPDATE sessions SET handle = ?, created_at = ?, last_activity = ? WHERE handle = ?",
+            (past.handle, moment, moment, handle),
+        )
+
+
+def settled(picture: str, stage: Stage) -> str:
+    """Replace what differs from run to run by something of the same width."""
+    port = stage.server.url.rpartition(":")[2]
+    picture = picture.replace(port, "11434"[: len(port)].ljust(len(port), "4"))
+    picture = re.sub(r"\b\d\d:\d\d\b", "14:02", picture)
+    picture = re.sub(r"first(&#160;|\s)\d\.\d(&#160;|\s)s", r"first\g<1>0.6\g<2>s", picture)
+    return "\n".join(line.rstrip() for line in picture.splitlines()) + "\n"
+
+
+def pictures(chosen: list[str]) -> Iterator[tuple[str, Scene, str, tuple[int, int]]]:
+    """Every picture to take: its name, what it shows, theme and size."""
+    for scene in SCENES:
+        for columns, rows in scene.sizes:
+            for theme in THEMES:
+                name = f"{scene.name}-{columns}x{rows}-{theme}"
+                if not chosen or name.startswith(tuple(chosen)):
+                    yield name, scene, theme, (columns, rows)
+
+
+async def take(stage: Stage, scene: Scene, theme: str, size: tuple[int, int]) -> str:
+    """Start the program, go where the scene is, and take the picture."""
+    options = LaunchOptions(stage.workspace, resume=MAIN.handle if scene.resumed else None)
+    app = LocalAgentApp(options, stage.settings(theme), stage.paths)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await scene.play(pilot)
+        picture = app.export_screenshot(title=f"local-agent · {stage.workspace.name}")
+        app.exit()
+    return settled(picture, stage)
+
+
+async def make(folder: Path, workspace: Path, chosen: list[str]) -> None:
+    """Set the stage under ``folder``, and take the pictures."""
+    paths = Paths(home=folder / ".config" / "local-agent", cache=folder / ".cache" / "local-agent")
+    model = ModelSpec(
+        MODEL, ("completion", "tools", "thinking"), "qwen3", arch="qwen3", parameter_size="4.0B"
+    )
+    async with OllamaServer([model, ModelSpec("llama3.2:3b")]) as server:
+        stage = Stage(paths, workspace, server)
+        await record(stage)
+        for name, scene, theme, size in pictures(chosen):
+            (FOLDER / f"{name}.svg").write_text(await take(stage, scene, theme, size), encoding="utf-8")
+            sys.stdout.write(f"{name}\n")
+
+
+def main() -> None:
+    os.environ["TEXTUAL_ANIMATIONS"] = "none"
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary).resolve()
+        os.environ["HOME"] = str(folder)
+        workspace = folder / "api-server"
+        subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(workspace)], check=True)
+        asyncio.run(make(folder, workspace, sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()
