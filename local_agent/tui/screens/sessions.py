@@ -16,11 +16,10 @@ from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.session_browser import SessionBrowser, SessionReader
 from local_agent.tui.workspace_names import folder_name
-
-ROOMY_WIDTH, ROOMY_HEIGHT = 60, 18
 
 
 class SessionSource(SessionReader, Protocol):
@@ -44,6 +43,8 @@ class SessionsScreen(Screen[str | None]):
     """Gives the handle to open, or None."""
 
     CSS_PATH = "sessions.tcss"
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", "open", id="sessions.open", priority=True),
         Binding("f2", "rename", "rename", id="sessions.rename"),
@@ -86,9 +87,6 @@ class SessionsScreen(Screen[str | None]):
         self._say("")
         self._show_heading()
         self.filter_input.focus()
-
-    def on_resize(self) -> None:
-        self.set_class(self.size.height < ROOMY_HEIGHT or self.size.width < ROOMY_WIDTH, "-tight")
 
     @property
     def renaming(self) -> bool:
