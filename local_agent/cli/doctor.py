@@ -134,10 +134,10 @@ def lines(report: Report) -> Iterator[str]:
     yield "Installed   " + ", ".join(_installed_words(report.installed))
     yield f"Server      {_server_words(report.server)}"
     yield from _model_lines(report.server)
-    yield "Database    " + (
-        _facts_words(report.database) or "none yet: it is made when the screen first opens"
-    )
+    yield f"Database    {_database_words(report)}"
     for name, path in report.paths.items():
+        if name == "database":
+            continue
         exists = "" if name == "workspace" or Path(path).exists() else "  (not there yet)"
         yield f"{name.capitalize():<11} {one_line(path)}{exists}"
     for notice in report.notices:
@@ -180,5 +180,12 @@ def _model_words(model: ModelInfo) -> str:
     return f"{one_line(model.name)}  ({', '.join(fact for fact in facts if fact)})"
 
 
-def _facts_words(facts: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {one_line(str(value))}" for name, value in facts.items() if value is not None)
+def _database_words(report: Report) -> str:
+    path = report.paths["database"]
+    facts = {name: value for name, value in report.database.items() if value is not None and name != "path"}
+    if not facts:
+        return f"{one_line(path)}  ({'not opened' if Path(path).exists() else 'not there yet'})"
+    size = facts.pop("size", None)
+    words = [f"{size / 10**6:.1f} MB"] if isinstance(size, int) else []
+    words += [f"{name.replace('_', ' ')} {one_line(str(value))}" for name, value in facts.items()]
+    return f"{one_line(path)}  ({', '.join(words)})"

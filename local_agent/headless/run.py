@@ -78,28 +78,33 @@ def _tell_once(line: str, told: list[str], say: Callable[[str], None]) -> None:
 
 async def _ask(conversation: Conversation, prompt: str, output: Output, receipt: Receipt) -> int:
     received: list[signal.Signals] = []
+    read = True
     try:
         with _stopping_on_signals(conversation, received):
             async with aclosing(conversation.ask(prompt)) as events:
                 async for event in events:
                     receipt.note(event)
-                    _show(output, event, conversation)
+                    read = read and _show(output, event)
+                    if not read:
+                        conversation.stop()
             receipt.model, receipt.title = conversation.model, conversation.title
     finally:
         await conversation.close()
-    with suppress(BrokenPipeError):
-        output.finish(receipt)
+    if not read:
+        return 0
+    output.finish(receipt)
     if receipt.status == TurnStatus.SETTLED:
         return 0
     return EXIT_INTERRUPTED if signal.SIGINT in received else 1
 
 
-def _show(output: Output, event: Event, conversation: Conversation) -> None:
-    """Nobody reads the answer any more: stop it, and let the turn settle."""
+def _show(output: Output, event: Event) -> bool:
+    """False when nobody reads the answer any more."""
     try:
         output.show(event)
     except BrokenPipeError:
-        conversation.stop()
+        return False
+    return True
 
 
 @contextmanager
