@@ -10,6 +10,10 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool, StaticPool
 
+from local_agent.store.failures import explain, until_free
+
+_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fuse.sshfs", "fuse.glusterfs", "9p"}
+
 BUSY_SECONDS = 0.1
 """SQLite's own wait can't be interrupted, so it is short; whoever needs longer tries again."""
 
@@ -34,6 +38,57 @@ def make_private_file(path: Path) -> None:
             os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)
+
+
+def share(engine: Engine, path: Path) -> tuple[str, ...]:
+    """Switch to the write-ahead log, which lets readers and a writer work side by side.
+
+    Returns what the person should know when several processes can't be kept apart here.
+    """
+    with engine.connect() as connection:
+        driver = driver_of(connection)
+        try:
+            (mode,) = until_free(lambda: driver.execute("PRAGMA journal_mode = WAL").fetchone())
+        except sqlite3.Error as error:
+            raise explain(error) or error from error
+    kind = network_file_system(path)
+    if kind:
+        return (f"{path.parent} lies on a network file system ({kind}): use it from one machine at a time.",)
+    if mode != "wal":
+        return (f"{path.parent} can't share a database: run one local-agent at a time.",)
+    return ()
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection:
+    """The driver's own connection, for what must happen outside a transaction or from another thread."""
+    driver = connection.connection.driver_connection
+    if not isinstance(driver, sqlite3.Connection):
+        raise TypeError(f"not a connection of the standard library: {driver!r}")
+    return driver
+
+
+def sync_folder(folder: Path) -> None:
+    """Put a new or renamed file's name on disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def network_file_system(path: Path) -> str:
+    """The kind of network file system that ``path`` lies on, where Linux says so; else empty."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    # "... ID ROOT MOUNTPOINT OPTIONS [TAGS] - KIND SOURCE ..."; the deepest mount point counts.
+    fields = [line.partition(" - ") for line in mounts]
+    kinds = {head.split()[4].replace("\\040", " "): tail.split()[0] for head, _, tail in fields if tail}
+    folder = path.resolve()
+    nearest = next((str(each) for each in folder.parents if str(each) in kinds), "")
+    kind = kinds.get(nearest, "")
+    return kind if kind in _NETWORK else ""
 
 
 def _connect(name: str) -> sqlite3.Connection:

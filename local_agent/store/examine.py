@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 from urllib.request import pathname2url
 
@@ -14,44 +14,50 @@ APPLICATION_ID = 0x4C6F4167
 """In the header of every database of ours."""
 
 _MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_APPLICATION_AT = 68
 _ELSEWHERE = "Move it away, or set LOCAL_AGENT_HOME to another folder."
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """``fresh``: missing, empty, or without a table; nothing of anybody's is in it."""
+class Content(Enum):
+    """What a file holds."""
 
-    fresh: bool
-    schema: int = 0
+    NOTHING = auto()
+    """Missing, empty, or a database without a table: free to be built."""
+    OURS = auto()
 
 
-def examine(path: Path) -> Examined:
+def examine(path: Path) -> Content:
     """Raises ``StoreError`` for a file that is not ours, naming it; the file stays as it is."""
     try:
         if not path.exists() or path.stat().st_size == 0:
-            return Examined(fresh=True)
+            return Content.NOTHING
         with path.open("rb") as file:
-            magic = file.read(len(_MAGIC))
+            header = file.read(_HEADER_BYTES)
     except OSError as error:
         raise StoreError(f"{path} can't be read: {error.strerror}.", _ELSEWHERE) from error
-    if magic != _MAGIC:
+    if not header.startswith(_MAGIC):
         raise StoreError(f"{path} is no SQLite database.", _ELSEWHERE)
-    with closing(connect_readonly(path)) as connection:
-        return _examine(path, connection)
+    application = int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big")
+    tables = 0
+    if application == 0:
+        # Nothing was written yet, or what was written is still in the log.
+        with closing(connect_readonly(path)) as connection:
+            application, tables = _look(path, connection)
+    if application == APPLICATION_ID:
+        return Content.OURS
+    if application == 0 and tables == 0:
+        return Content.NOTHING
+    raise StoreError(f"{path} belongs to another program.", _ELSEWHERE)
 
 
-def _examine(path: Path, connection: sqlite3.Connection) -> Examined:
+def _look(path: Path, connection: sqlite3.Connection) -> tuple[int, int]:
     try:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (schema,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error as error:
         raise unreadable(path, error) from error
-    if application == APPLICATION_ID:
-        return Examined(fresh=False, schema=schema)
-    if application == 0 and tables == 0:
-        return Examined(fresh=True)
-    raise StoreError(f"{path} belongs to another program.", _ELSEWHERE)
+    return application, tables
 
 
 def connect_readonly(path: Path) -> sqlite3.Connection:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
 from local_agent.domain.errors import NotSaved, StoreError
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 60.0
+RETRY_SECONDS = 0.02
 
 _NOT_WRITTEN = {
     sqlite3.SQLITE_BUSY: (
@@ -40,6 +48,18 @@ def is_busy(error: BaseException) -> bool:
 def is_damage(error: BaseException) -> bool:
     """What was asked for can't be read from the file; other rows may be."""
     return error_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB)
+
+
+def until_free(step: Callable[[], T]) -> T:
+    """Try again while another process has the database locked, for at most a minute."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return step()
+        except (DBAPIError, sqlite3.Error) as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(RETRY_SECONDS)  # some locks are refused at once, without SQLite's own wait
 
 
 def explain(error: BaseException) -> StoreError | None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -16,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from local_agent.domain.crashpoints import reach
 from local_agent.domain.errors import NotSaved, StoreError
+from local_agent.store.engine import driver_of
 from local_agent.store.failures import explain, is_busy
 
 T = TypeVar("T")
@@ -114,9 +116,7 @@ class _Lane:
     def interrupt(self) -> None:
         connection = self._connection
         if connection is not None and not connection.closed:
-            source = connection.connection.driver_connection
-            if isinstance(source, sqlite3.Connection):
-                source.interrupt()
+            driver_of(connection).interrupt()
 
     async def close(self) -> None:
         self._closing.set()
@@ -149,7 +149,7 @@ class _Lane:
         if self._connection is None or self._connection.closed:
             connection = self._engine.connect()
             if self._query_only:
-                connection.connection.cursor().execute("PRAGMA query_only = ON")
+                driver_of(connection).execute("PRAGMA query_only = ON")
             self._connection = connection
         return self._connection
 
@@ -188,5 +188,6 @@ class _Attempt(Generic[T]):
             self._tell(False)
 
     def _tell(self, waiting: bool) -> None:
-        if self._on_wait is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._on_wait, waiting)
+        if self._on_wait is not None:
+            with suppress(RuntimeError):  # the loop was closed while we waited
+                self._loop.call_soon_threadsafe(self._on_wait, waiting)

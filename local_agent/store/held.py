@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -9,6 +10,7 @@ from typing import TypeVar
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, Turn
+from local_agent.domain.errors import StoreError
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
 from local_agent.domain.sessions import SessionInfo
 from local_agent.store import history, leases, sessions, turns
@@ -16,6 +18,8 @@ from local_agent.store.gateway import Gateway
 from local_agent.store.leases import Lease
 
 T = TypeVar("T")
+
+RELEASE_SECONDS = 1.0
 
 
 class HeldSession:
@@ -31,6 +35,12 @@ class HeldSession:
         self._lease = lease
         self.info = info
         self.interrupted = interrupted
+        self.released = False
+
+    @property
+    def token(self) -> str:
+        """What the row of the lease says while the session is ours."""
+        return self._lease.token
 
     async def begin(self, opening: Opening) -> OpenTurn:
         """Commit the question before its request goes out."""
@@ -72,9 +82,18 @@ class HeldSession:
         self.info = replace(self.info, title=title, title_source="person")
 
     async def release(self) -> None:
-        """Let the session go; the kernel's lock is given back even when the row can't be written."""
+        """Let the session go, in a second at most.
+
+        A row that can't be written goes on naming this process; the next holder finds its lock free.
+        """
+        if self.released:
+            return
+        self.released = True
         try:
-            await self._gateway.write(lambda db: leases.forget_holder(db, self._lease), "lease.release")
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await self._gateway.write(lambda db: leases.forget_holder(db, self._lease), "lease.release")
+        except (StoreError, TimeoutError):
+            pass
         finally:
             self._lease.lock.release()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from sqlalchemy import select
@@ -77,13 +78,14 @@ class Holding:
         return self._keep(Lease(taken.info.id, taken.info.handle, generation, token, lock), taken)
 
     async def release_all(self) -> None:
-        """Let go of what is still held; a row that can't be written is corrected by its next holder."""
-        for held in self._held:
-            try:
-                await held.release()
-            except StoreError:
-                continue
+        """Let go of what is still held."""
+        await asyncio.gather(*(held.release() for held in self._held))
         self._held.clear()
+
+    def require_not_elsewhere(self, db: Session, session_id: int) -> None:
+        """Raise ``LeaseLost`` while another process holds the session, or did when it died."""
+        ours = {held.token for held in self._held if not held.released}
+        leases.require_not_elsewhere(db, session_id, ours)
 
     async def _create(self, handle: str, new: NewSession, opening: Opening) -> tuple[HeldSession, OpenTurn]:
         lock = self._locks.take(handle, FIRST_GENERATION)
@@ -139,6 +141,7 @@ class Holding:
 
     def _keep(self, lease: Lease, taken: _Taken) -> HeldSession:
         held = HeldSession(self._gateway, lease, taken.info, taken.interrupted)
+        self._held = [each for each in self._held if not each.released]
         self._held.append(held)
         return held
 

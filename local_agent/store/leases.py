@@ -7,6 +7,7 @@ Taking over raises generation and token, so a stopped holder that wakes finds it
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,12 +118,20 @@ def record_holder(db: Session, session_id: int, generation: int, token: str) -> 
 def require(db: Session, lease: Lease) -> None:
     """Raise ``LeaseLost`` unless the lease is still ours; part of every write to a session."""
     row = db.get(LeaseRow, lease.session_id)
-    if row is None or row.token != lease.token:
-        place = f" by process {row.pid}" if row is not None and row.token else ""
-        raise LeaseLost(
-            f"Session {lease.handle} was taken over{place}; nothing more is written here.",
-            f"Take it back with: local-agent --resume {lease.handle}",
-        )
+    if row is not None and row.token == lease.token:
+        return
+    what = "was let go" if row is None or row.token is None else f"was taken over by process {row.pid}"
+    raise LeaseLost(
+        f"Session {lease.handle} {what}; nothing more is written here.",
+        f"Take it back with: local-agent --resume {lease.handle}",
+    )
+
+
+def require_not_elsewhere(db: Session, session_id: int, ours: Collection[str]) -> None:
+    """Raise ``LeaseLost`` when the row names a holder and none of our tokens is its."""
+    row = db.get(LeaseRow, session_id)
+    if row is not None and row.token is not None and row.token not in ours:
+        raise LeaseLost(f"The session is open in process {row.pid}.", "What was typed here is not kept.")
 
 
 def forget_holder(db: Session, lease: Lease) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_agent.store.examine import connect_readonly, examine, unreadable
+from local_agent.store.examine import Content, connect_readonly, examine, unreadable
 
 _FOUND = """
     SELECT s.handle, CAST(s.title AS BLOB), CAST(w.root AS BLOB)
@@ -56,7 +56,7 @@ def _rows(db_path: Path, query: str, value: object) -> list[tuple[object, ...]]:
 
 @contextmanager
 def _open(db_path: Path) -> Iterator[sqlite3.Connection | None]:
-    if examine(db_path).fresh:
+    if examine(db_path) is Content.NOTHING:
         yield None
         return
     with closing(connect_readonly(db_path)) as connection:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, event, insert
 from sqlalchemy.exc import DBAPIError
 
 from local_agent.config.private_files import private_folder
 from local_agent.domain.crashpoints import reach
-from local_agent.domain.errors import StoreError
 from local_agent.store.clock import utc_now
-from local_agent.store.engine import make_private_file
+from local_agent.store.engine import driver_of, make_private_file, sync_folder
 from local_agent.store.examine import APPLICATION_ID, connect_readonly
-from local_agent.store.failures import explain, is_busy
+from local_agent.store.failures import explain, until_free
 from local_agent.store.models import MigrationRow
 from local_agent.store.revisions import (
     Applied,
@@ -28,10 +25,6 @@ from local_agent.store.revisions import (
     schema_number,
     shipped,
 )
-
-T = TypeVar("T")
-
-PATIENCE_SECONDS = 60.0
 
 _APPLIED = """
     SELECT revision, file_name, digest, program_version, (SELECT version_num FROM alembic_version)
@@ -48,10 +41,8 @@ def migrate(engine: Engine, path: Path | None, backups: Path, program_version: s
     step = _Migration(path, backups, migrations_folder(), program_version)
     try:
         with engine.connect() as connection:
-            if path is not None:
-                _patiently(lambda: _driver(connection).execute("PRAGMA journal_mode = WAL"))
             if step.pending(connection):
-                _patiently(lambda: step.apply(connection))
+                until_free(lambda: step.apply(connection))
     except (DBAPIError, sqlite3.Error) as error:
         raise explain(error) or error from error
     return schema_number(step.revisions)
@@ -69,7 +60,7 @@ class _Migration:
 
     def pending(self, connection: Connection) -> list[Revision]:
         """Checks what the database records against what is shipped; raises ``StoreError``."""
-        driver = _driver(connection)
+        driver = driver_of(connection)
         (application,) = driver.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
             return self.revisions
@@ -118,6 +109,7 @@ def back_up(path: Path, backups: Path, first: Revision) -> Path:
     with closing(connect_readonly(path)) as source, closing(sqlite3.connect(scratch)) as copy:
         source.backup(copy)
     scratch.replace(target)
+    sync_folder(backups)
     return target
 
 
@@ -132,21 +124,3 @@ def _upgrade(connection: Connection, folder: Path) -> None:
 
 def _each_statement(*_: object) -> None:
     reach("migrate:statement")
-
-
-def _driver(connection: Connection) -> sqlite3.Connection:
-    driver = connection.connection.driver_connection
-    if not isinstance(driver, sqlite3.Connection):
-        raise StoreError("The database driver is not Python's sqlite3.")
-    return driver
-
-
-def _patiently(step: Callable[[], T]) -> T:
-    """Try again while another process has the database locked, for at most a minute."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            return step()
-        except (DBAPIError, sqlite3.Error) as error:
-            if not is_busy(error) or time.monotonic() > deadline:
-                raise

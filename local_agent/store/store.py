@@ -5,35 +5,34 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
 from local_agent.config.private_files import private_folder
-from local_agent.domain.entries import Entry, ErrorRecord, Slice
 from local_agent.domain.errors import StoreError
-from local_agent.domain.ports import Opening, OpenTurn, Reply
-from local_agent.domain.sessions import Draft, NewSession, SessionInfo, Workspace
-from local_agent.store import drafts, error_trail, history, sessions, turns
-from local_agent.store.engine import open_engine
+from local_agent.domain.ports import Opening, OpenTurn
+from local_agent.domain.sessions import Draft, NewSession
+from local_agent.store import drafts
+from local_agent.store.catalogue import Catalogue
+from local_agent.store.engine import open_engine, share
 from local_agent.store.examine import examine
 from local_agent.store.gateway import Gateway
 from local_agent.store.held import HeldSession
 from local_agent.store.holding import Holding
 from local_agent.store.leases import KernelLocks
 from local_agent.store.migrate import migrate
+from local_agent.store.transcripts import Transcripts
 
-T = TypeVar("T")
 
-
-class Store:
+class Store(Catalogue, Transcripts):
     """All sessions of one user. Reads see committed rows; every write is one transaction."""
 
-    def __init__(self, gateway: Gateway, path: Path | None) -> None:
+    def __init__(self, gateway: Gateway, path: Path | None, notices: tuple[str, ...] = ()) -> None:
         self._gateway = gateway
         self._path = path
-        locks = KernelLocks(path.parent / "locks" if path is not None else None)
-        self._holding = Holding(gateway, locks)
+        self._holding = Holding(gateway, KernelLocks(path.parent / "locks" if path is not None else None))
+        self.notices = notices
+        """What the person should know of where the database lies."""
 
     @classmethod
     def open(cls, path: Path, *, program_version: str) -> Store:
@@ -48,8 +47,9 @@ class Store:
                 "Set LOCAL_AGENT_HOME to a folder that can be written, or start with --no-save.",
                 str(error),
             ) from error
+        notices = share(engine, path)
         schema = migrate(engine, path, path.parent / "backups", program_version)
-        return cls(Gateway(engine, schema), path)
+        return cls(Gateway(engine, schema), path, notices)
 
     @classmethod
     def in_memory(cls, *, program_version: str) -> Store:
@@ -63,17 +63,12 @@ class Store:
         """False when nothing is kept on disk."""
         return self._path is not None
 
-    @property
-    def on_wait(self) -> Callable[[bool], None] | None:
-        """Called on the event loop: True when a unit of work has waited a second for a lock, then False."""
-        return self._gateway.on_wait
-
-    @on_wait.setter
     def on_wait(self, callback: Callable[[bool], None] | None) -> None:
+        """Have ``callback`` called: True when something has waited a second for a lock, False after it."""
         self._gateway.on_wait = callback
 
     async def close(self) -> None:
-        """Let all sessions go, then close; takes at most a second or two, whatever the disk does."""
+        """Let all sessions go, then close; takes two seconds at most, whatever the disk does."""
         await self._holding.release_all()
         await self._gateway.close()
 
@@ -89,77 +84,15 @@ class Store:
         """Take the lease from whoever has it."""
         return await self._holding.take_over(handle)
 
-    async def workspace(self, root: str, git_root_commit: str | None = None) -> Workspace | None:
-        """The recorded workspace of a folder; None before its first session or draft."""
-        return await self._read(lambda db: sessions.workspace(db, root))
-
-    async def find(self, handle: str) -> SessionInfo:
-        """``UsageError`` for what is no handle, ``UnknownSession`` (with the closest) for an unknown one."""
-        return await self._read(lambda db: sessions.by_handle(db, handle))
-
-    async def latest(self, workspace_root: str) -> SessionInfo | None:
-        """What ``--resume latest`` means in this folder."""
-        return await self._read(lambda db: sessions.latest(db, workspace_root))
-
-    async def page(
-        self,
-        workspace_root: str | None,
-        *,
-        text_filter: str = "",
-        limit: int = 100,
-        before: int | None = None,
-    ) -> list[SessionInfo]:
-        """Newest first; ``before`` is the ``last_entry`` that the page before ended on, root None is all."""
-        return await self._read(lambda db: sessions.page(db, workspace_root, text_filter, limit, before))
-
-    async def trashed(self, workspace_root: str | None) -> list[SessionInfo]:
-        """What lies in the trash, newest first."""
-        return await self._read(lambda db: sessions.trashed(db, workspace_root))
-
-    async def rename(self, handle: str, title: str) -> None:
-        """Set a session's title for good."""
-        await self._change(handle, title=title, title_source="person")
-
-    async def trash(self, handle: str) -> None:
-        """Take a session out of all lists; nothing is deleted."""
-        await self._change(handle, trashed=True)
-
-    async def untrash(self, handle: str) -> None:
-        """Bring a session back to all lists."""
-        await self._change(handle, trashed=False)
-
-    async def tail(self, session: str | int, count: int) -> Slice:
-        """The last ``count`` entries of the path and their results; costs the same however long it is."""
-
-        def work(db: Session) -> Slice:
-            key = session if isinstance(session, int) else sessions.by_handle(db, session).id
-            return history.tail(db, key, count)
-
-        return await self._read(work)
-
-    async def before(self, session_id: int, entry_id: int, count: int) -> Slice:
-        """The ``count`` entries that lead to ``entry_id``."""
-        return await self._read(lambda db: history.before(db, session_id, entry_id, count))
-
-    async def model_path(self, leaf: int) -> list[Entry]:
-        """What requests are built from: the path down to what its newest summary keeps, oldest first."""
-        return await self._read(lambda db: history.model_path(db, leaf))
-
-    async def open_reply(self, session_id: int) -> Reply | None:
-        """The reply that is streaming in another process."""
-        return await self._read(lambda db: turns.open_reply(db, session_id))
-
-    async def questions(self, workspace_root: str, session_id: int | None, limit: int) -> list[str]:
-        """What was asked, each once: this session's newest first, then the folder's other sessions'."""
-        return await self._read(lambda db: history.questions(db, workspace_root, session_id, limit))
-
-    async def errors(self, session_id: int) -> list[ErrorRecord]:
-        """The trail of failed turns, oldest first."""
-        return await self._read(lambda db: error_trail.of_session(db, session_id))
-
     async def save_draft(self, workspace_root: str, session_id: int | None, draft: Draft) -> None:
         """Replace the unsent work of a session, or of this process while there is none; empty removes it."""
-        await self._gateway.write(lambda db: drafts.save(db, workspace_root, session_id, draft), "draft.save")
+
+        def work(db: Session) -> None:
+            if session_id is not None:
+                self._holding.require_not_elsewhere(db, session_id)
+            drafts.save(db, workspace_root, session_id, draft)
+
+        await self._gateway.write(work, "draft.save")
 
     async def take_draft(self, workspace_root: str, session_id: int | None) -> Draft | None:
         """The session's draft; without a session, that of a process that is dead by now."""
@@ -177,7 +110,7 @@ class Store:
         return {
             "path": str(self._path) if self._path is not None else None,
             "size": self._path.stat().st_size if self._path is not None else None,
-            **await self._read(work),
+            **await self._gateway.read(work),
             "last_backup": self._last_backup(),
             "sqlite": sqlite3.sqlite_version,
         }
@@ -187,12 +120,3 @@ class Store:
             return None
         backups = sorted((self._path.parent / "backups").glob("*.db"))
         return backups[-1].name if backups else None
-
-    async def _change(self, handle: str, **values: object) -> None:
-        def work(db: Session) -> None:
-            sessions.change(db, sessions.by_handle(db, handle).id, **values)
-
-        await self._gateway.write(work, "session.change")
-
-    async def _read(self, work: Callable[[Session], T]) -> T:
-        return await self._gateway.read(work)

@@ -28,7 +28,11 @@ _USAGE = (
 
 
 def begin(db: Session, session_id: int, handle: str, opening: Opening) -> OpenTurn:
-    """Write the turn and its question, and move the head to the question."""
+    """Write the turn and its question, and move the head to the question.
+
+    A turn of the session that was never settled, because that could not be written, is settled first.
+    """
+    recover(db, session_id)
     now = utc_now()
     row = TurnRow(
         session_id=session_id,

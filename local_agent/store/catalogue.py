@@ -1,0 +1,62 @@
+"""The list of sessions: find one, page through them, name them, put them in the trash."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from local_agent.domain.sessions import SessionInfo, Workspace
+from local_agent.store import sessions
+from local_agent.store.gateway import Gateway
+
+
+class Catalogue:
+    """The part of the store that knows sessions by handle, folder and title."""
+
+    _gateway: Gateway
+
+    async def workspace(self, root: str, git_root_commit: str | None = None) -> Workspace | None:
+        """The recorded workspace of a folder; None before its first session or draft."""
+        return await self._gateway.read(lambda db: sessions.workspace(db, root))
+
+    async def find(self, handle: str) -> SessionInfo:
+        """``UsageError`` for what is no handle, ``UnknownSession`` (with the closest) for an unknown one."""
+        return await self._gateway.read(lambda db: sessions.by_handle(db, handle))
+
+    async def latest(self, workspace_root: str) -> SessionInfo | None:
+        """What ``--resume latest`` means in this folder."""
+        return await self._gateway.read(lambda db: sessions.latest(db, workspace_root))
+
+    async def page(
+        self,
+        workspace_root: str | None,
+        *,
+        text_filter: str = "",
+        limit: int = 100,
+        before: int | None = None,
+    ) -> list[SessionInfo]:
+        """Newest first; ``before`` is the ``last_entry`` that the page before ended on, root None is all."""
+        return await self._gateway.read(
+            lambda db: sessions.page(db, workspace_root, text_filter, limit, before)
+        )
+
+    async def trashed(self, workspace_root: str | None) -> list[SessionInfo]:
+        """What lies in the trash, newest first."""
+        return await self._gateway.read(lambda db: sessions.trashed(db, workspace_root))
+
+    async def rename(self, handle: str, title: str) -> None:
+        """Set a session's title for good."""
+        await self._change(handle, title=title, title_source="person")
+
+    async def trash(self, handle: str) -> None:
+        """Take a session out of all lists; nothing is deleted."""
+        await self._change(handle, trashed=True)
+
+    async def untrash(self, handle: str) -> None:
+        """Bring a session back to all lists."""
+        await self._change(handle, trashed=False)
+
+    async def _change(self, handle: str, **values: object) -> None:
+        def work(db: Session) -> None:
+            sessions.change(db, sessions.by_handle(db, handle).id, **values)
+
+        await self._gateway.write(work, "session.change")

@@ -1,0 +1,45 @@
+"""What was said: slices of a path for the screen, the part that requests carry, questions to recall."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from local_agent.domain.entries import Entry, ErrorRecord, Slice
+from local_agent.domain.ports import Reply
+from local_agent.store import error_trail, history, sessions, turns
+from local_agent.store.gateway import Gateway
+
+
+class Transcripts:
+    """The part of the store that reads conversations."""
+
+    _gateway: Gateway
+
+    async def tail(self, session: str | int, count: int) -> Slice:
+        """The last ``count`` entries of the path and their results; costs the same however long it is."""
+
+        def work(db: Session) -> Slice:
+            key = session if isinstance(session, int) else sessions.by_handle(db, session).id
+            return history.tail(db, key, count)
+
+        return await self._gateway.read(work)
+
+    async def before(self, session_id: int, entry_id: int, count: int) -> Slice:
+        """The ``count`` entries that lead to ``entry_id``."""
+        return await self._gateway.read(lambda db: history.before(db, session_id, entry_id, count))
+
+    async def model_path(self, leaf: int) -> list[Entry]:
+        """What requests are built from: the path down to what its newest summary keeps, oldest first."""
+        return await self._gateway.read(lambda db: history.model_path(db, leaf))
+
+    async def open_reply(self, session_id: int) -> Reply | None:
+        """The reply that is streaming in another process."""
+        return await self._gateway.read(lambda db: turns.open_reply(db, session_id))
+
+    async def questions(self, workspace_root: str, session_id: int | None, limit: int) -> list[str]:
+        """What was asked, each once: this session's newest first, then the folder's other sessions'."""
+        return await self._gateway.read(lambda db: history.questions(db, workspace_root, session_id, limit))
+
+    async def errors(self, session_id: int) -> list[ErrorRecord]:
+        """The trail of failed turns, oldest first."""
+        return await self._gateway.read(lambda db: error_trail.of_session(db, session_id))
