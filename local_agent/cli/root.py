@@ -47,6 +47,14 @@ class _Root(GroupedHelp):
         "This installation": ("doctor", "config", "logs", "completion"),
     }
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command. That nobody reads on is no failure, as in ``local-agent logs | head``."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            drop_output()
+            return 0
+
 
 def _complete_resume(
     context: click.Context, parameter: click.Parameter, incomplete: str
@@ -166,9 +174,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return 130
-    except BrokenPipeError:
-        drop_output()
-        return 0
     except LocalAgentError as error:
         say(str(error))
         return error.exit_code
