@@ -1,0 +1,141 @@
+"""What an Ollama server has: version, models, what is loaded; looked at again after 30 seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+
+import httpx
+
+from local_agent.domain.errors import ModelError
+from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.llm.failures import Explainer, no_model, read_error
+from local_agent.llm.host import ServerAddress
+from local_agent.llm.model_rows import full_name, is_cloud_name, merge_running, merge_show, row_to_model
+from local_agent.llm.wire import malformed
+
+FRESH_SECONDS = 30.0
+_TIMEOUT = httpx.Timeout(10.0, connect=5.0)
+_SHOWN_AT_ONCE = 4
+
+Document = Mapping[str, object]
+
+
+class Inventory:
+    """Asks the server and remembers. All errors are ``ModelError``."""
+
+    def __init__(self, client: httpx.AsyncClient, address: ServerAddress) -> None:
+        self._client = client
+        self._address = address
+        self._version: tuple[float, str | None] | None = None
+        self._models: tuple[float, tuple[ModelInfo, ...]] | None = None
+        self._shown: dict[tuple[str, str], Document] = {}
+        """``/api/show`` by name and digest: what a digest names never changes."""
+
+    async def state(self) -> ServerState:
+        """Look now. A server that can't be reached is a state, not an error."""
+        try:
+            version = await self.version(fresh=True)
+            models, running = await asyncio.gather(self.models(fresh=True), self._running())
+        except ModelError as error:
+            return ServerState(self._address.url, reachable=False, problem=error.line)
+        merged = await self._fill_old(merge_running(models, running or ()))
+        return ServerState(self._address.url, reachable=True, version=version, models=merged)
+
+    async def version(self, *, fresh: bool = False) -> str | None:
+        """The server's version; None when it does not say one."""
+        if self._version is None or fresh or _is_old(self._version[0]):
+            document = await self._get("/api/version")
+            version = document.get("version")
+            self._version = (time.monotonic(), version if isinstance(version, str) else None)
+        return self._version[1]
+
+    async def models(self, *, fresh: bool = False) -> tuple[ModelInfo, ...]:
+        """The models of ``/api/tags``, without what only ``/api/show`` knows."""
+        if self._models is None or fresh or _is_old(self._models[0]):
+            document = await self._get("/api/tags")
+            found = (row_to_model(row, self._address) for row in _rows(document))
+            self._models = (time.monotonic(), tuple(model for model in found if model is not None))
+        return self._models[1]
+
+    async def find(self, name: str) -> ModelInfo | None:
+        """The row of one model, or None when the server does not list it. A cloud name needs no row."""
+        wanted = full_name(name)
+        for model in await self.models():
+            if full_name(model.name) == wanted:
+                return model
+        return row_to_model({"name": name}, self._address) if is_cloud_name(name) else None
+
+    async def describe(self, name: str) -> ModelInfo:
+        """Everything known of one model; raises ``ModelError`` when it is not there."""
+        listed, running = await asyncio.gather(self.find(name), self._running())
+        model = listed or row_to_model({"name": name}, self._address)
+        if model is None:
+            raise no_model(name)
+        shown = merge_show(model, await self._show(model), self._address)
+        return merge_running((shown,), running or ())[0]
+
+    async def loaded(self, name: str) -> bool | None:
+        """Whether a model is in memory; None when the server does not tell."""
+        running = await self._running()
+        if running is None:
+            return None
+        return any(full_name(str(row.get("name") or row.get("model"))) == full_name(name) for row in running)
+
+    async def _fill_old(self, models: Sequence[ModelInfo]) -> tuple[ModelInfo, ...]:
+        """Ask one by one where the list does not say what a model can do (before 0.30)."""
+        turn = asyncio.Semaphore(_SHOWN_AT_ONCE)
+
+        async def filled(model: ModelInfo) -> ModelInfo:
+            if model.capabilities is not None or model.proxied:
+                return model
+            async with turn:
+                try:
+                    return merge_show(model, await self._show(model), self._address)
+                except ModelError:
+                    return model
+
+        return tuple(await asyncio.gather(*(filled(model) for model in models)))
+
+    async def _show(self, model: ModelInfo) -> Document:
+        key = (model.name, model.digest)
+        if key not in self._shown or not model.digest:
+            self._shown[key] = await self._ask("POST", "/api/show", {"model": model.name}, model.name)
+        return self._shown[key]
+
+    async def _running(self) -> Sequence[Document] | None:
+        try:
+            return _rows(await self._get("/api/ps"))
+        except ModelError:
+            return None
+
+    async def _get(self, path: str) -> Document:
+        return await self._ask("GET", path, None, "")
+
+    async def _ask(self, method: str, path: str, body: Document | None, model: str) -> Document:
+        explain = Explainer(self._address, model)
+        try:
+            response = await self._client.request(method, path, json=body, timeout=_TIMEOUT)
+        except httpx.HTTPError as error:
+            raise explain.transport(error, begun=False) from error
+        if response.status_code != 200:
+            words = read_error(response.content, response.headers.get("content-type", ""))
+            raise explain.status(response.status_code, words, response.headers)
+        try:
+            document = json.loads(response.content.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            raise malformed(f"something other than a JSON object for {path}", response.text[:500])
+        return document
+
+
+def _rows(document: Document) -> list[Document]:
+    rows = document.get("models")
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _is_old(looked_at: float) -> bool:
+    return time.monotonic() - looked_at > FRESH_SECONDS
