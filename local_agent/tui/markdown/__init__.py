@@ -1,0 +1,1 @@
+"""Markdown as lines of styled text that fit a width: typesetting without widgets."""

@@ -1,0 +1,71 @@
+"""Code blocks: highlighted, behind a bar, nothing cut off."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from pygments.lexers import find_lexer_class_by_name
+from pygments.token import Token
+from pygments.util import ClassNotFound
+from textual.content import Content
+from textual.highlight import HighlightTheme, highlight
+
+from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.lines import TAB_SIZE, Line, fold, indented
+
+HIGHLIGHT_LIMIT = 20_000
+"""Characters; colouring more takes longer than a person waits for a page."""
+
+
+class CalmTheme(HighlightTheme):
+    """Few colours: what is commented, what is quoted, and the words of the language."""
+
+    STYLES = {  # noqa: RUF012 - Textual declares it as a plain class attribute
+        Token.Comment: "$text-muted italic",
+        Token.Keyword: "$text-primary",
+        Token.Operator.Word: "$text-primary",
+        Token.Name.Decorator: "$text-primary",
+        Token.Name.Tag: "$text-primary",
+        Token.Name.Class: "bold",
+        Token.Name.Function: "bold",
+        Token.Name.Attribute: "$text-warning",
+        Token.Literal.String: "$text-success",
+        Token.Literal.Number: "$text-warning",
+        Token.Generic.Deleted: "$text-error",
+        Token.Generic.Inserted: "$text-success",
+        Token.Generic.Heading: "bold",
+        Token.Generic.Strong: "bold",
+        Token.Generic.Emph: "italic",
+    }
+
+
+def code(source: str, info: str, width: int, glyphs: Glyphs) -> list[Line]:
+    """A code block of ``width`` cells; ``info`` is what follows the fence."""
+    bar = Content.styled(glyphs.thin_bar + " ", "$text-muted")
+    language = (info.split() or [""])[0]
+    text = source.rstrip("\n").expandtabs(TAB_SIZE)
+    lines: list[Line] = []
+    if language:
+        # Decoration from end to end: a copied block does not carry the name of its language.
+        lines.append(Line(Content.styled(language, "$text-muted"), gutter=len(language)))
+    for row in _coloured(text, language.lower()).split("\n", allow_blank=True):
+        lines.extend(fold(row, width - len(bar)))
+    return indented(lines, bar)
+
+
+def _coloured(text: str, language: str) -> Content:
+    if not language or len(text) > HIGHLIGHT_LIMIT or not _known(language):
+        return Content(text)
+    coloured = highlight(text, language=language, theme=CalmTheme, tab_size=TAB_SIZE)
+    # A lexer may fold line ends of its own (form feeds): then its spans are of another text.
+    return coloured if coloured.plain == text else Content(text)
+
+
+@lru_cache(maxsize=256)
+def _known(language: str) -> bool:
+    """Asked once for each name: an unknown one makes Pygments search all installed packages."""
+    try:
+        find_lexer_class_by_name(language)
+    except ClassNotFound:
+        return False
+    return True

@@ -1,0 +1,117 @@
+"""Markdown blocks as lines of a width: the one place that says how a reply looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+from textual.content import Content
+
+from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.lines import BLANK, TAB_SIZE, Line, indented, wrap
+from local_agent.tui.markdown.code import code
+from local_agent.tui.markdown.inline import inline
+from local_agent.tui.markdown.table import table
+
+NARROWEST = 12
+"""Cells below which a nested block stops being indented further."""
+TYPESET_LIMIT = 200_000
+LINE_LIMIT = 10_000
+"""Characters of a text and of one line: what is longer is no document, and is drawn as plain text."""
+DEEPEST = 20
+"""Levels at which the parser stops, and drops what is nested deeper: such a text is drawn as plain text."""
+
+_parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+class Typesetter:
+    """Typesets blocks for one width with one set of glyphs."""
+
+    def __init__(self, width: int, glyphs: Glyphs = UNICODE) -> None:
+        self.width = max(width, 2)
+        self.glyphs = glyphs
+
+    def typeset(self, source: str) -> list[Line]:
+        """All blocks of a text, a blank line between them."""
+        if len(source) > TYPESET_LIMIT or max(map(len, source.splitlines()), default=0) > LINE_LIMIT:
+            return self.plain(source)
+        tokens = _parser.parse(source)
+        if any(token.level >= DEEPEST - 1 for token in tokens):
+            return self.plain(source)
+        return self._blocks(SyntaxTreeNode(tokens).children, self.width)
+
+    def plain(self, source: str) -> list[Line]:
+        """The text as it was written."""
+        return wrap(Content(source.rstrip("\n").expandtabs(TAB_SIZE)), self.width)
+
+    def _blocks(self, nodes: Sequence[SyntaxTreeNode], width: int, *, tight: bool = False) -> list[Line]:
+        lines: list[Line] = []
+        for node in nodes:
+            block = self._block(node, width)
+            if lines and block and not (tight and (node.type in _LISTS or node.hidden)):
+                lines.append(BLANK)
+            lines.extend(block)
+        return lines
+
+    def _block(self, node: SyntaxTreeNode, width: int) -> list[Line]:
+        match node.type:
+            case "heading":
+                return wrap(_inline(node).stylize(_HEADINGS.get(node.tag, "bold")), width)
+            case "paragraph":
+                return wrap(_inline(node), width)
+            case "fence" | "code_block":
+                return code(node.content, node.info, width, self.glyphs)
+            case "bullet_list" | "ordered_list":
+                return self._list(node, width)
+            case "blockquote":
+                bar = Content.styled(self.glyphs.thin_bar + " ", "$text-muted")
+                return self._nested(node, width, bar, bar)
+            case "table":
+                return table(node, width, self.glyphs)
+            case "hr":
+                rule = self.glyphs.rule * min(width, 24)
+                return [Line(Content.styled(rule, "$text-muted"))]
+            case _:
+                return wrap(Content(node.content.rstrip("\n")), width) if not node.is_nested else []
+
+    def _list(self, node: SyntaxTreeNode, width: int) -> list[Line]:
+        tight = all(
+            child.hidden for item in node.children for child in item.children if child.type == "paragraph"
+        )
+        number = int(node.attrs.get("start", 1))
+        last = number + len(node.children) - 1
+        lines: list[Line] = []
+        for item in node.children:
+            if node.type == "ordered_list":
+                marker = f"{number}. ".rjust(len(f"{last}. "))
+                number += 1
+            else:
+                marker = (self.glyphs.bullet if node.level == 0 else self.glyphs.circle) + " "
+            if lines and not tight:
+                lines.append(BLANK)
+            first = Content.styled(marker, "$text-muted")
+            lines.extend(self._nested(item, width, first, Content(" " * len(marker))) or [Line(first)])
+        return lines
+
+    def _nested(self, node: SyntaxTreeNode, width: int, first: Content, rest: Content) -> list[Line]:
+        tight = node.type == "list_item"
+        if width - len(first) < NARROWEST:
+            return self._blocks(node.children, width, tight=tight)
+        lines = self._blocks(node.children, width - len(first), tight=tight)
+        return indented(lines, first, rest)
+
+
+_LISTS = ("bullet_list", "ordered_list")
+_HEADINGS = {"h1": "bold $text-primary", "h2": "bold $text-primary"}
+
+
+def last_block_start(source: str) -> int:
+    """The line at which the last top-level block starts; all blocks before it are finished."""
+    starts = [token.map[0] for token in _parser.parse(source) if token.level == 0 and token.map]
+    return max(starts, default=0)
+
+
+def _inline(node: SyntaxTreeNode) -> Content:
+    child = node.children[0] if node.children else None
+    return inline(child.to_tokens()[0].children or ()) if child is not None else Content("")

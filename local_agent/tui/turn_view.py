@@ -1,0 +1,188 @@
+"""Turns events into widgets, and stored entries into the same ones."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from textual.widget import Widget
+
+from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice, Turn, TurnStatus, Usage
+from local_agent.domain.events import (
+    Event,
+    Notice,
+    Phase,
+    PhaseChanged,
+    Silence,
+    TextDelta,
+    ThinkingDelta,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    UsageReported,
+)
+from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.widgets.phase import PhaseLine
+from local_agent.tui.widgets.question import Question
+from local_agent.tui.widgets.remarks import Receipt, Remark, receipt_parts
+from local_agent.tui.widgets.reply import Reply
+from local_agent.tui.widgets.thinking import Thinking
+from local_agent.tui.widgets.transcript import Item, Transcript
+
+
+class TurnView:
+    """One turn, live: show it each event in order, and close it whatever happens."""
+
+    def __init__(self, transcript: Transcript, phase: PhaseLine, glyphs: Glyphs) -> None:
+        self.usage = Usage()
+        self._transcript = transcript
+        self._phase = phase
+        self._glyphs = glyphs
+        self._question: Question | None = None
+        self._thinking: Thinking | None = None
+        self._thought_from = 0.0
+        self._reply: Reply | None = None
+
+    async def ask(self, prompt: str) -> None:
+        """Show the question at once; it is stamped when it is stored."""
+        self._question = Question(prompt, glyphs=self._glyphs)
+        self._phase.begin()
+        await self._transcript.add(self._question, entry_id=0)
+        self._transcript.follow()
+
+    async def show(self, event: Event) -> None:
+        """Draw one event."""
+        match event:
+            case TurnStarted(question=question):
+                self._transcript.name_last(question.id)
+                if self._question is not None:
+                    self._question.stamp(question.created_at)
+            case PhaseChanged(phase, done, total):
+                self._phase.show(phase, done, total)
+            case ThinkingDelta(text):
+                await self._think(text)
+            case TextDelta(text):
+                await self._write(text)
+            case Silence(note=note):
+                self._phase.note(note)
+            case UsageReported(usage=usage):
+                self.usage = usage
+            case Notice(text):
+                await self._transcript.add(Remark(text, glyphs=self._glyphs))
+            case TurnFailed(line=line, hint=hint):
+                await self.fail(line, hint)
+            case TurnEnded():
+                await self._end(event)
+
+    async def fail(self, line: str, hint: str = "") -> None:
+        """Show a failure below what has arrived."""
+        await self._settle()
+        await self._transcript.add(Remark(line, "error", hint, self._glyphs))
+
+    async def close(self) -> None:
+        """Leave nothing live behind."""
+        await self._settle()
+        self._phase.end()
+
+    async def _think(self, text: str) -> None:
+        self._phase.count()
+        if self._reply is not None:
+            await self._settle()
+        if self._thinking is None:
+            self._thought_from = monotonic()
+            self._thinking = Thinking(glyphs=self._glyphs, live=True)
+            await self._transcript.add(self._thinking)
+        self._thinking.feed(text)
+
+    async def _write(self, text: str) -> None:
+        self._phase.count()
+        self._end_thinking()
+        if self._reply is None:
+            self._phase.show(Phase.WRITING)
+            self._reply = Reply(glyphs=self._glyphs)
+            await self._transcript.add(self._reply)
+        self._reply.feed(text)
+
+    async def _end(self, event: TurnEnded) -> None:
+        await self._settle()
+        if event.status is TurnStatus.FAILED and event.reply is None and self._question is not None:
+            self._question.failed = True
+        ending = ending_of(event.status, event.stop_reason, self.usage, self._glyphs)
+        if event.reply is not None:
+            # The reply's own item: entries come and go with all that belongs to them.
+            self._transcript.split_last(event.reply.id, after=self._question)
+        if ending is not None:
+            await self._transcript.add(ending)
+
+    async def _settle(self) -> None:
+        self._end_thinking()
+        if self._reply is not None:
+            reply, self._reply = self._reply, None
+            await reply.finish()
+
+    def _end_thinking(self) -> None:
+        if self._thinking is not None:
+            self._thinking.finish(monotonic() - self._thought_from)
+            self._thinking = None
+
+
+def ending_of(status: TurnStatus, stop_reason: str | None, usage: Usage, glyphs: Glyphs) -> Widget | None:
+    """What stands below a reply: how it was cut short, and what it cost."""
+    cut_short = ""
+    if status is TurnStatus.INTERRUPTED:
+        cut_short = "interrupted"
+    elif status is TurnStatus.SETTLED and stop_reason == "length":
+        cut_short = "stopped at the output limit"
+    return Receipt(usage, cut_short, glyphs) if cut_short or receipt_parts(usage) else None
+
+
+async def stored_items(part: Slice, width: int, glyphs: Glyphs) -> list[Item]:
+    """The entries of a slice as the transcript holds them, drawn as they were when they were live."""
+    last_of_turn = {entry.turn_id: entry.id for entry in part.entries if entry.turn_id is not None}
+    items = []
+    for entry in part.entries:
+        widgets = await _entry_widgets(entry, part, width, glyphs)
+        turn = part.turns.get(entry.turn_id) if entry.turn_id is not None else None
+        if turn is not None and last_of_turn[turn.id] == entry.id:
+            widgets.extend(_turn_end(entry, turn, part, glyphs))
+        items.append(Item(entry.id, widgets))
+    return items
+
+
+async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) -> list[Widget]:
+    if not entry.readable:
+        return [Remark("This message could not be read from the database.", "warning", glyphs=glyphs)]
+    match entry.kind:
+        case Kind.QUESTION:
+            question = Question(entry.text, entry.created_at, glyphs)
+            question.set_reactive(Question.failed, _unanswered(entry, part))
+            return [question]
+        case Kind.ASSISTANT:
+            widgets: list[Widget] = []
+            if entry.thinking.strip():
+                widgets.append(Thinking(entry.thinking, glyphs))
+            if entry.text.strip():
+                widgets.append(await Reply.prepared(entry.text, width, glyphs))
+            return widgets
+        case _:
+            return []
+
+
+def _unanswered(question: Entry, part: Slice) -> bool:
+    turn = part.turns.get(question.turn_id) if question.turn_id is not None else None
+    if turn is None or turn.status is not TurnStatus.FAILED:
+        return False
+    return not any(entry.turn_id == turn.id and entry.kind is Kind.ASSISTANT for entry in part.entries)
+
+
+def _turn_end(entry: Entry, turn: Turn, part: Slice, glyphs: Glyphs) -> list[Widget]:
+    widgets: list[Widget] = []
+    error = part.errors.get(turn.id)
+    if error is not None:
+        widgets.append(Remark(error.line, "error", glyphs=glyphs))
+    interrupted = turn.status is TurnStatus.RUNNING or entry.status is EntryStatus.INTERRUPTED
+    status = TurnStatus.INTERRUPTED if interrupted else turn.status
+    if entry.kind is Kind.ASSISTANT or status is TurnStatus.INTERRUPTED:
+        ending = ending_of(status, turn.stop_reason, turn.usage, glyphs)
+        if ending is not None:
+            widgets.append(ending)
+    return widgets

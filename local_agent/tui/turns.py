@@ -1,0 +1,146 @@
+"""Runs turns one after another, and is the one place where a turn is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from textual.message import Message
+from textual.screen import Screen
+from textual.worker import Worker
+
+from local_agent.domain.entries import TurnStatus
+from local_agent.domain.errors import LeaseLost, LocalAgentError
+from local_agent.domain.events import Event, PhaseChanged, TurnEnded, TurnStarted, UsageReported
+from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.prompt_queue import PromptQueue
+from local_agent.tui.widgets.phase import PhaseLine
+from local_agent.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from local_agent.runtime.conversation import Conversation
+    from local_agent.tui.turn_view import TurnView
+
+STOP_SECONDS = 1.5
+"""How long a stopped turn may take to record its end before it is cancelled."""
+SLICE_SECONDS = 0.02
+"""How long events are drawn before keys get their turn, however many wait."""
+
+_log = logging.getLogger(__name__)
+
+
+class TurnRunner:
+    """The turns of whatever conversation the screen shows. A running turn keeps the one it began with."""
+
+    @dataclass
+    class Changed(Message):
+        """A turn began or ended, its session got its name, or the queue changed."""
+
+        settled: bool = False
+
+    class LeaseTaken(Message):
+        """Another process took the session over: it can only be read here now."""
+
+    def __init__(self, screen: Screen[Any], transcript: Transcript, phase: PhaseLine, glyphs: Glyphs) -> None:
+        self.queue = PromptQueue()
+        self.busy = False
+        self._screen = screen
+        self._transcript = transcript
+        self._phase = phase
+        self._glyphs = glyphs
+        self._running: Conversation | None = None
+        self._worker: Worker[None] | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def ask(self, conversation: Conversation, prompt: str) -> None:
+        """Send a prompt now, or after what is running."""
+        if self.busy:
+            self.queue.add(prompt)
+            self._screen.post_message(self.Changed())
+        else:
+            self._start(conversation, prompt)
+
+    def retry(self, conversation: Conversation) -> None:
+        """Ask the last question again."""
+        self._start(conversation, None)
+
+    async def stop(self) -> None:
+        """End the running turn and wait until its end is recorded. A second call only waits."""
+        if self._running is None:
+            return
+        self._running.stop()
+        try:
+            await asyncio.wait_for(self._idle.wait(), STOP_SECONDS)
+        except TimeoutError:
+            _log.warning("a stopped turn did not end within %s s", STOP_SECONDS)
+            if self._worker is not None:
+                self._worker.cancel()
+
+    def _start(self, conversation: Conversation, prompt: str | None) -> None:
+        self.busy = True
+        self._idle.clear()
+        self._running = conversation
+        self._worker = self._screen.run_worker(self._run(conversation, prompt), group="turn")
+        self._screen.post_message(self.Changed())
+
+    async def _run(self, conversation: Conversation, prompt: str | None) -> None:
+        self._transcript.live = True
+        settled = False
+        try:
+            settled = await self._turn(conversation, prompt)
+            while settled and (following := self.queue.next()) is not None:
+                self._screen.post_message(self.Changed(settled=True))
+                settled = await self._turn(conversation, following)
+        finally:
+            if not settled:
+                self.queue.hold()
+            self.busy = self._transcript.live = False
+            self._running = self._worker = None
+            self._idle.set()
+            self._screen.post_message(self.Changed(settled=settled))
+
+    async def _turn(self, conversation: Conversation, prompt: str | None) -> bool:
+        from local_agent.tui.turn_view import TurnView  # Markdown and Pygments: after the first paint
+
+        view = TurnView(self._transcript, self._phase, self._glyphs)
+        try:
+            if prompt is None:
+                self._phase.begin()
+                return await self._draw(view, conversation.retry())
+            await view.ask(prompt)
+            return await self._draw(view, conversation.ask(prompt))
+        except LeaseLost as error:
+            await view.fail(error.line, error.hint)
+            self._screen.post_message(self.LeaseTaken())
+        except LocalAgentError as error:
+            await view.fail(error.line, error.hint)
+        except Exception:
+            _log.exception("a turn failed in a way that has no name")
+            await view.fail(
+                "Something in the program failed; the conversation is kept.", "The details: local-agent logs"
+            )
+        finally:
+            await view.close()
+        return False
+
+    async def _draw(self, view: TurnView, events: AsyncGenerator[Event, None]) -> bool:
+        status = TurnStatus.FAILED
+        async with aclosing(events):
+            rested = monotonic()
+            async for event in events:
+                await view.show(event)
+                if isinstance(event, TurnStarted | UsageReported | PhaseChanged):
+                    self._screen.post_message(self.Changed())
+                elif isinstance(event, TurnEnded):
+                    status = event.status
+                # Events that wait already come without a pause between them.
+                if monotonic() - rested > SLICE_SECONDS:
+                    await asyncio.sleep(0)
+                    rested = monotonic()
+        return status is TurnStatus.SETTLED

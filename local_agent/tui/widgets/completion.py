@@ -1,0 +1,57 @@
+"""The list of slash commands that opens above the composer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from local_agent.tui.commands.table import Command
+
+
+class CompletionList(OptionList, can_focus=False):
+    """Never has the focus: the composer sends it its keys."""
+
+    DEFAULT_CSS = """
+    CompletionList {
+        display: none;
+        height: auto;
+        max-height: 8;
+        padding: 0 1;
+        border: none;
+        background: $surface;
+        scrollbar-size-vertical: 1;
+    }
+    CompletionList.-open { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.commands: Sequence[Command] = ()
+
+    def show(self, commands: Sequence[Command]) -> None:
+        """Offer these; none closes the list."""
+        self.set_class(bool(commands), "-open")
+        if list(commands) == list(self.commands):
+            return
+        self.commands = commands
+        self.clear_options()
+        width = max((len(command.usage) for command in commands), default=0)
+        for command in commands:
+            usage = command.usage.ljust(width)
+            self.add_option(
+                Option(Content.assemble((usage, "$text"), "  ", (command.summary, "$text-muted")))
+            )
+        self.highlighted = 0 if commands else None
+
+    def move(self, step: int) -> None:
+        """Choose another row, around the ends."""
+        if self.commands:
+            self.highlighted = ((self.highlighted or 0) + step) % len(self.commands)
+
+    @property
+    def chosen(self) -> Command | None:
+        """The command under the pointer."""
+        return self.commands[self.highlighted] if self.commands and self.highlighted is not None else None

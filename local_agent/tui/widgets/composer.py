@@ -1,0 +1,186 @@
+"""Where the person writes: a text area that sends on Enter and grows with its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.text import Text
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding
+from textual.message import Message
+from textual.widgets import TextArea
+
+from local_agent.domain.text import sanitise
+from local_agent.tui.widgets.pastes import Pastes
+
+LOADED_LINES = 400
+LOADED_CHARACTERS = 40_000
+
+
+class Composer(TextArea):
+    """Posts what the person decides; it sends, recalls and completes nothing by itself."""
+
+    DEFAULT_CSS = """
+    Composer {
+        width: 1fr;
+        height: auto;
+        min-height: 1;
+        max-height: 33vh;
+        padding: 0;
+        border: none;
+        background: transparent;
+        scrollbar-size-vertical: 1;
+        &:focus { border: none; background: transparent; background-tint: transparent 0%; }
+    }
+    """
+    BINDINGS = [
+        Binding("enter", "submit", "Send", id="composer.send", priority=True, show=False),
+        Binding(
+            "shift+enter,ctrl+j,alt+enter", "newline", "Break the line", id="composer.newline", show=False
+        ),
+        Binding("tab", "complete", "Complete", id="composer.complete", show=False),
+        Binding("escape", "close_completion", "Close", id="composer.close", show=False),
+    ]
+
+    @dataclass
+    class Submitted(Message):
+        """Enter was pressed; ``text`` is whole, pastes included."""
+
+        text: str
+
+    @dataclass
+    class RecallWanted(Message):
+        """Up on the first row (older), or Down on the last one."""
+
+        older: bool
+
+    @dataclass
+    class CompletionMoved(Message):
+        """A key for the list of completions: ``step`` rows, or 0 to take the chosen one."""
+
+        step: int
+        submit: bool = False
+
+    class CompletionClosed(Message):
+        """Escape closes the list of completions."""
+
+    class Interrupted(Message):
+        """Ctrl+C with nothing selected here."""
+
+    @dataclass
+    class TranscriptMoved(Message):
+        """A key that moves nothing here: ``pages`` up or down, or 0 for the end."""
+
+        pages: int
+
+    def __init__(self) -> None:
+        super().__init__(
+            placeholder="Ask anything, or / for commands", compact=True, highlight_cursor_line=False
+        )
+        self.completing = False
+        """True while a list of completions is open: Up, Down, Tab, Enter and Escape go to it."""
+        self._pastes = Pastes()
+
+    @property
+    def prompt(self) -> str:
+        """The text with pastes in full."""
+        return self._pastes.expanded(self.text)
+
+    def load(self, text: str) -> None:
+        """Replace everything, the cursor behind it."""
+        self._pastes = Pastes()
+        self.load_text(self._pastes.folded(text, LOADED_LINES, LOADED_CHARACTERS))
+        self.move_cursor(self.document.end)
+
+    def get_line(self, line_index: int) -> Text:
+        """The line as it may be drawn: as many characters as it has, none that acts on the terminal."""
+        line = self.document.get_line(line_index)
+        text = Text(_visible(line), end="", no_wrap=True)
+        for start, end in self._pastes.spans(line):
+            text.stylize("italic", start, end)
+        return text
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()
+        event.stop()
+        self.replace(self._pastes.folded(event.text), *self.selection, maintain_selection_offset=False)
+        self.focus()
+
+    def action_submit(self) -> None:
+        """Send the text, or take the completion that is chosen."""
+        if self.completing:
+            self.post_message(self.CompletionMoved(0, submit=True))
+        elif self.text.strip():
+            self.post_message(self.Submitted(self.prompt))
+
+    def action_newline(self) -> None:
+        """Break the line."""
+        self.replace("\n", *self.selection, maintain_selection_offset=False)
+
+    def action_complete(self) -> None:
+        """Write the chosen completion."""
+        if not self.completing:
+            raise SkipAction
+        self.post_message(self.CompletionMoved(0))
+
+    def action_close_completion(self) -> None:
+        """Close the list of completions."""
+        if not self.completing:
+            raise SkipAction
+        self.post_message(self.CompletionClosed())
+
+    def action_copy(self) -> None:
+        """Copy what is selected here; else Ctrl+C means more than copying."""
+        if self.selected_text:
+            super().action_copy()
+        else:
+            self.post_message(self.Interrupted())
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        if self.completing:
+            self.post_message(self.CompletionMoved(-1))
+        elif not select and self.navigator.is_first_wrapped_line(self.cursor_location):
+            self.post_message(self.RecallWanted(older=True))
+        else:
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        if self.completing:
+            self.post_message(self.CompletionMoved(1))
+        elif not select and self.navigator.is_last_wrapped_line(self.cursor_location):
+            self.post_message(self.RecallWanted(older=False))
+        else:
+            super().action_cursor_down(select)
+
+    def action_cursor_page_up(self) -> None:
+        if self.max_scroll_y:
+            super().action_cursor_page_up()
+        else:
+            self.post_message(self.TranscriptMoved(-1))
+
+    def action_cursor_page_down(self) -> None:
+        if self.max_scroll_y:
+            super().action_cursor_page_down()
+        else:
+            self.post_message(self.TranscriptMoved(1))
+
+    def action_cursor_line_end(self, select: bool = False) -> None:
+        if not select and self.cursor_location == self.document.end:
+            self.post_message(self.TranscriptMoved(0))
+        super().action_cursor_line_end(select)
+
+    def action_delete_left(self) -> None:
+        row, column = self.cursor_location
+        token = self._pastes.token_before(self.document.get_line(row), column)
+        if token is not None and self.selection.is_empty:
+            self.delete((row, column - len(token)), (row, column), maintain_selection_offset=False)
+        else:
+            super().action_delete_left()
+
+
+def _visible(line: str) -> str:
+    if sanitise(line) == line:
+        return line
+    shown = (sanitise(char) for char in line)
+    return "".join(char if len(char) == 1 and char != "\n" else "�" for char in shown)

@@ -1,0 +1,75 @@
+"""A widget of typeset lines: draws only the rows in view, and its text can be selected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual.content import Content
+from textual.geometry import Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.style import Style
+from textual.widget import Widget
+
+from local_agent.tui.lines import Line, selected_text
+
+
+class LinesView(Widget):
+    """Subclasses say what the lines of a width are; the same width must cost nothing the second time."""
+
+    DEFAULT_CSS = """
+    LinesView { width: 1fr; height: auto; }
+    """
+
+    def lines_for(self, width: int) -> Sequence[Line]:
+        """The rows for ``width`` cells."""
+        raise NotImplementedError
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.lines_for(width)) if width else 0
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        lines = self.lines_for(width)
+        base = self.visual_style
+        if y >= len(lines):
+            return Strip.blank(width, base.rich_style)
+        line = lines[y]
+        segments: list[Segment] = []
+        x = 0
+        for text, style in self._selected(line, y).render(base, end="", parse_style=Style.parse):
+            segments.append(Segment(text, (base + style).rich_style_with_offset(x, y)))
+            x += len(text)
+        strip = Strip(segments, line.content.cell_length)
+        if line.aside is not None:
+            strip = _with_aside(strip, line.aside, base, width)
+        return strip.adjust_cell_length(width, base.rich_style)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        return selected_text(self.lines_for(self.size.width), selection), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    def _selected(self, line: Line, y: int) -> Content:
+        selection = self.text_selection
+        span = selection.get_span(y) if selection is not None else None
+        if span is None:
+            return line.content
+        start, end = span
+        end = len(line.content) if end == -1 else end
+        style = Style.from_styles(self.screen.get_component_styles("screen--selection"))
+        return line.content.stylize(style, max(start, line.gutter), end)
+
+
+def _with_aside(strip: Strip, aside: Content, base: Style, width: int) -> Strip:
+    """Put ``aside`` at the right edge, where there is room for it."""
+    room = width - strip.cell_length - aside.cell_length
+    if room < (1 if strip.cell_length else 0):
+        return strip
+    segments = [
+        Segment(text, (base + style).rich_style)
+        for text, style in aside.render(base, end="", parse_style=Style.parse)
+    ]
+    return Strip([*strip, Segment(" " * room, base.rich_style), *segments])

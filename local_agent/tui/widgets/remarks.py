@@ -1,0 +1,78 @@
+"""Short lines in the transcript that nobody asked for: notices, failures, receipts, marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from textual.content import Content
+
+from local_agent.domain.entries import Usage
+from local_agent.domain.text import sanitise
+from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.lines import Line, decoration, indented, wrap
+from local_agent.tui.quantities import seconds, tokens
+from local_agent.tui.widgets.lines_view import LinesView
+
+NoticeKind = Literal["information", "warning", "error"]
+
+_STYLES: dict[str, str] = {"information": "$text-muted", "warning": "$text-warning", "error": "$text-error"}
+
+
+class Remark(LinesView):
+    """A line with a sign before it and, dimmer below, the way out."""
+
+    DEFAULT_CSS = """
+    Remark { margin: 1 0 1 2; }
+    """
+
+    def __init__(
+        self, text: str, kind: NoticeKind = "information", hint: str = "", glyphs: Glyphs = UNICODE
+    ) -> None:
+        super().__init__()
+        self.text = sanitise(text)
+        self.kind = kind
+        self.hint = sanitise(hint)
+        self._sign = {"information": glyphs.dot, "warning": glyphs.warning, "error": glyphs.error}[kind]
+        self._cached: tuple[int, Sequence[Line]] = (0, ())
+
+    def lines_for(self, width: int) -> Sequence[Line]:
+        if self._cached[0] != width:
+            style = _STYLES[self.kind]
+            rows = wrap(Content.styled(self.text, style), width - 2)
+            if self.hint:
+                rows.extend(wrap(Content.styled(self.hint, "$text-muted"), width - 2))
+            first = Content.styled(self._sign + " ", style)
+            self._cached = (width, indented(rows, first, Content("  ")))
+        return self._cached[1]
+
+
+class Receipt(LinesView):
+    """What a reply cost, at the right; or, at the left, how it was cut short."""
+
+    DEFAULT_CSS = """
+    Receipt { margin: 0 0 1 2; height: 1; }
+    """
+
+    def __init__(self, usage: Usage, cut_short: str = "", glyphs: Glyphs = UNICODE) -> None:
+        super().__init__()
+        self.text = f" {glyphs.dot} ".join(receipt_parts(usage))
+        mark = f"{glyphs.stopped} {cut_short}" if cut_short else ""
+        aside = Content.styled(self.text, "$text-muted")
+        self._line = replace(decoration(mark, "$text-warning"), aside=aside)
+
+    def lines_for(self, width: int) -> Sequence[Line]:
+        return (self._line,)
+
+
+def receipt_parts(usage: Usage) -> list[str]:
+    """``214 tok``, ``41 tok/s``, ``first 0.6 s``, as far as they are known."""
+    parts = []
+    if usage.reply_tokens is not None:
+        parts.append(f"{tokens(usage.reply_tokens)} tok")
+    if usage.tokens_per_second is not None:
+        parts.append(f"{usage.tokens_per_second:.0f} tok/s")
+    if usage.first_token_seconds is not None:
+        parts.append(f"first {seconds(usage.first_token_seconds)}")
+    return parts

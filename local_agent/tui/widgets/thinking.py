@@ -1,0 +1,95 @@
+"""The model's thinking: one dim line that unfolds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.binding import Binding
+from textual.content import Content
+from textual.reactive import reactive
+from textual.timer import Timer
+
+from local_agent.domain.text import sanitise
+from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.lines import Line, PlainRows, decoration, indented
+from local_agent.tui.quantities import seconds
+from local_agent.tui.widgets.lines_view import LinesView
+
+FLUSH_SECONDS = 0.1
+SHOWN_CHARACTERS = 100_000
+"""Of thinking that is longer only the end is unfolded."""
+
+
+class Thinking(LinesView, can_focus=True):
+    """``feed`` it while the model thinks, then say with ``finish`` how long it took."""
+
+    DEFAULT_CSS = """
+    Thinking { margin: 0 0 1 2; color: $text-muted; }
+    Thinking:focus { background: $surface; }
+    """
+    BINDINGS = [Binding("enter,space", "toggle", "Unfold", id="thinking.toggle", show=False)]
+
+    opened: reactive[bool] = reactive(False, layout=True)
+
+    def __init__(self, text: str = "", glyphs: Glyphs = UNICODE, *, live: bool = False) -> None:
+        super().__init__()
+        self.source = text
+        self.live = live
+        self._glyphs = glyphs
+        self._took: float | None = None
+        self._pending: list[str] = []
+        self._flush_timer: Timer | None = None
+        self._body: PlainRows | None = None
+        self._body_width = 0
+
+    def lines_for(self, width: int) -> Sequence[Line]:
+        bar = Content.styled(self._glyphs.side_bar + " ", "$text-muted")
+        heading = decoration(self._heading(), "$text-muted").behind(bar)
+        if not self.opened:
+            return [heading]
+        if self._body is None or self._body_width != width:
+            self._body, self._body_width = PlainRows(width - len(bar)), width
+            self._body.feed(sanitise(self.source.strip("\n")[-SHOWN_CHARACTERS:]))
+        return [heading, *indented(self._body.rows, bar)]
+
+    def feed(self, text: str) -> None:
+        """Add thinking; it is drawn with the next flush, when unfolded."""
+        self._pending.append(text)
+        if self._flush_timer is None:
+            self._flush_timer = self.set_interval(FLUSH_SECONDS, self._flush)
+
+    def finish(self, took: float | None) -> None:
+        """The model has stopped thinking, after ``took`` seconds."""
+        if self._flush_timer is not None:
+            self._flush_timer.stop()
+            self._flush_timer = None
+        self._flush()
+        self.live = False
+        self._took = took
+        self.refresh(layout=True)
+
+    def action_toggle(self) -> None:
+        """Show or hide the thinking."""
+        self.opened = not self.opened
+
+    def on_click(self) -> None:
+        self.action_toggle()
+
+    def _flush(self) -> None:
+        if not self._pending:
+            return
+        text = "".join(self._pending)
+        self._pending.clear()
+        self.source += text
+        if self._body is not None and self.opened:
+            self._body.feed(sanitise(text))
+            self.refresh(layout=True)
+        else:
+            self._body = None
+
+    def _heading(self) -> str:
+        sign = self._glyphs.opened if self.opened else self._glyphs.closed
+        if self.live:
+            return f"thinking {sign}"
+        took = f" for {seconds(self._took)}" if self._took is not None else ""
+        return f"thought{took} {sign}"

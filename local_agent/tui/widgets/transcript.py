@@ -1,0 +1,205 @@
+"""The transcript: a window on the conversation that follows its end until the person scrolls up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from textual.containers import VerticalScroll
+from textual.message import Message
+from textual.widget import Widget
+
+MOUNTED_AT_END = 240
+"""Widgets above which the oldest are dropped while the end is in view."""
+KEPT_AT_END = 140
+MOUNTED_AT_MOST = 480
+"""Widgets above which the newest are dropped while the person reads far above the end."""
+KEPT_ABOVE = 320
+NEAR_ROWS = 12
+"""How close to an edge of the window more of the conversation is asked for."""
+
+
+@dataclass(slots=True)
+class Item:
+    """What one entry looks like. ``entry_id`` is 0 while the entry is not stored yet."""
+
+    entry_id: int
+    widgets: list[Widget] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Newer entries that were dropped: ``count`` of them, right before entry ``before`` (0: the end)."""
+
+    before: int
+    count: int
+
+
+class Transcript(VerticalScroll, can_focus=False):
+    """Holds items, oldest first. Whoever fills it answers ``OlderWanted`` and ``NewerWanted``."""
+
+    DEFAULT_CSS = """
+    Transcript {
+        height: 1fr;
+        padding: 0 2;
+        scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
+    }
+    """
+
+    @dataclass
+    class OlderWanted(Message):
+        """The person is close to the first mounted entry, and there are older ones."""
+
+        before: int
+
+    @dataclass
+    class NewerWanted(Message):
+        """The person is close to the last mounted entry, and newer ones were dropped."""
+
+        cut: Cut
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.items: list[Item] = []
+        self.more_above = False
+        self.live = False
+        """True while a turn writes at the end: then the end stays mounted."""
+        self._cuts: list[Cut] = []
+        self._edge = 0
+        """The first entry that was dropped below, 0 while the end is mounted."""
+        self._asked = False
+        self._anchor_wanted = True
+
+    @property
+    def at_end(self) -> bool:
+        """True while the end of the conversation is in view."""
+        return self.end_mounted and self.scroll_y >= self.max_scroll_y
+
+    @property
+    def end_mounted(self) -> bool:
+        """False when the newest entries were dropped while the person read far above them."""
+        return not self._cuts
+
+    @property
+    def content_width(self) -> int:
+        """Cells of a row inside the padding; 0 before the first layout."""
+        return max(0, self.scrollable_content_region.width)
+
+    async def show(self, items: Sequence[Item], *, more_above: bool) -> None:
+        """Replace everything and go to the end."""
+        self.items = []
+        self._cuts.clear()
+        self._edge = 0
+        self._asked = False
+        self._anchor_wanted = False
+        self.anchor(False)
+        with self.app.batch_update():
+            await self.remove_children()
+            self.items = list(items)
+            self.more_above = more_above
+            await self.mount_all(_widgets(items))
+        self.follow()
+
+    async def add(self, widget: Widget, entry_id: int | None = None) -> None:
+        """Put one widget at the end: of a new item when ``entry_id`` is given, else of the last one."""
+        if entry_id is not None or not self.items:
+            self.items.append(Item(entry_id or 0))
+        self.items[-1].widgets.append(widget)
+        await self.mount(widget)
+        self._anchor_when_full()
+        if self.at_end and not self.live:
+            await self.drop_above()
+
+    def name_last(self, entry_id: int) -> None:
+        """The last item's entry is stored now."""
+        if self.items:
+            self.items[-1].entry_id = entry_id
+
+    def split_last(self, entry_id: int, after: Widget | None) -> None:
+        """What the last item holds behind ``after`` becomes the item of a new entry."""
+        last = self.items[-1]
+        cut = last.widgets.index(after) + 1 if after in last.widgets else len(last.widgets)
+        self.items.append(Item(entry_id, last.widgets[cut:]))
+        del last.widgets[cut:]
+
+    async def prepend(self, items: Sequence[Item], *, more_above: bool) -> None:
+        """Put older items above; what the person reads stays where it is."""
+        self.more_above = more_above
+        above, below = self.virtual_size.height, self.scroll_y
+        self.items[:0] = items
+        with self.app.batch_update():
+            await self.mount_all(_widgets(items), before=0)
+            await self._drop_below()
+        self.call_after_refresh(self._restore, above, below)
+
+    async def extend(self, items: Sequence[Item]) -> None:
+        """Put back the newer items that the last ``NewerWanted`` named."""
+        if self._cuts:
+            self._edge = self._cuts.pop().before
+        self.items.extend(items)
+        await self.mount_all(_widgets(items))
+        self._asked = False
+
+    def follow(self) -> None:
+        """Go to the end and stay there until the person scrolls up."""
+        self._anchor_wanted = True
+        self.call_after_refresh(self._anchor_when_full)
+
+    async def drop_above(self) -> None:
+        """Drop the oldest items when too many are mounted."""
+        if self._mounted() <= MOUNTED_AT_END:
+            return
+        dropped: list[Item] = []
+        while len(self.items) > 1 and self._mounted() > KEPT_AT_END:
+            dropped.append(self.items.pop(0))
+        self.more_above = True
+        await self.remove_children(_widgets(dropped))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if self._asked or not self.items:
+            return
+        if new_value < old_value:
+            if new_value < NEAR_ROWS and self.more_above:
+                self._asked = True
+                self.post_message(self.OlderWanted(self.items[0].entry_id))
+        elif self._cuts and new_value > self.max_scroll_y - NEAR_ROWS:
+            self._asked = True
+            self.post_message(self.NewerWanted(self._cuts[-1]))
+        elif not self._cuts and new_value >= self.max_scroll_y:
+            self.follow()
+
+    def watch_virtual_size(self) -> None:
+        self._anchor_when_full()
+
+    def _anchor_when_full(self) -> None:
+        # An anchored container sets content shorter than itself at its bottom: anchor only what overflows.
+        if self._anchor_wanted and self.max_scroll_y > 0:
+            self._anchor_wanted = False
+            self.anchor()
+
+    async def _drop_below(self) -> None:
+        """Drop the newest items when the person has gone far above them; nothing while a turn writes."""
+        if self.live or self._mounted() <= MOUNTED_AT_MOST:
+            return
+        dropped: list[Item] = []
+        while self._mounted() > KEPT_ABOVE:
+            dropped.append(self.items.pop())
+        self._cuts.append(Cut(self._edge, len(dropped)))
+        self._edge = dropped[-1].entry_id
+        self._anchor_wanted = False
+        self.anchor(False)
+        await self.remove_children(_widgets(dropped))
+
+    def _restore(self, height_before: int, scroll_before: float) -> None:
+        grown = self.virtual_size.height - height_before
+        self.scroll_to(y=scroll_before + max(0, grown), animate=False, immediate=True)
+        self._asked = False
+
+    def _mounted(self) -> int:
+        return sum(len(item.widgets) for item in self.items)
+
+
+def _widgets(items: Iterable[Item]) -> list[Widget]:
+    return [widget for item in items for widget in item.widgets]
