@@ -62,16 +62,10 @@ class TurnView:
                 await self._think(text)
             case TextDelta(text):
                 await self._write(text)
-            case Silence(note=note):
-                self._phase.note(note)
-            case UsageReported(usage=usage):
-                self.usage = usage
-            case Notice(text):
-                await self._transcript.add(Remark(text, glyphs=self._glyphs))
-            case TurnFailed(line=line, hint=hint):
-                await self.fail(line, hint)
             case TurnEnded():
                 await self._end(event)
+            case _:
+                await self._remark(event)
 
     async def fail(self, line: str, hint: str = "") -> None:
         """Show a failure below what has arrived."""
@@ -82,6 +76,18 @@ class TurnView:
         """Leave nothing live behind."""
         await self._settle()
         self._phase.end()
+
+    async def _remark(self, event: Silence | UsageReported | Notice | TurnFailed) -> None:
+        match event:
+            case Silence(note=note):
+                self._phase.note(note)
+            case UsageReported(usage=usage):
+                self.usage = usage
+            case Notice(text):
+                await self._settle()
+                await self._transcript.add(Remark(text, glyphs=self._glyphs))
+            case TurnFailed(line=line, hint=hint):
+                await self.fail(line, hint)
 
     async def _think(self, text: str) -> None:
         self._phase.count()

@@ -126,15 +126,10 @@ class _LongBlock:
         nested = _LIST_OR_QUOTE.match(self._first) is not None
         for line in lines:
             blank = not line.strip()
-            if (
-                nested
-                and before
-                and not blank
-                and not line.startswith(" ")
-                and not _LIST_OR_QUOTE.match(line)
-            ):
-                return True
             if not nested and blank:
+                return True
+            inside = blank or line.startswith(" ") or _LIST_OR_QUOTE.match(line) is not None
+            if nested and before and not inside:
                 return True
             before = blank
         return False

@@ -76,9 +76,8 @@ class Typesetter:
                 return wrap(Content(node.content.rstrip("\n")), width) if not node.is_nested else []
 
     def _list(self, node: SyntaxTreeNode, width: int) -> list[Line]:
-        tight = all(
-            child.hidden for item in node.children for child in item.children if child.type == "paragraph"
-        )
+        parts = [part for item in node.children for part in item.children]
+        tight = all(part.hidden for part in parts if part.type == "paragraph")
         number = int(node.attrs.get("start", 1))
         last = number + len(node.children) - 1
         lines: list[Line] = []

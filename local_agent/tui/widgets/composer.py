@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rich.text import Text
 from textual import events
 from textual.actions import SkipAction
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -34,7 +35,7 @@ class Composer(TextArea):
         &:focus { border: none; background: transparent; background-tint: transparent 0%; }
     }
     """
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", id="composer.send", priority=True, show=False),
         Binding(
             "shift+enter,ctrl+j,alt+enter", "newline", "Break the line", id="composer.newline", show=False

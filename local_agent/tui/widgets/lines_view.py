@@ -38,7 +38,7 @@ class LinesView(Widget):
         line = lines[y]
         segments: list[Segment] = []
         x = 0
-        for text, style in self._selected(line, y).render(base, end="", parse_style=Style.parse):
+        for text, style in self._selected(line, y).render(base, end="", parse_style=_style):
             segments.append(Segment(text, (base + style).rich_style_with_offset(x, y)))
             x += len(text)
         strip = Strip(segments, line.content.cell_length)
@@ -70,6 +70,10 @@ def _with_aside(strip: Strip, aside: Content, base: Style, width: int) -> Strip:
         return strip
     segments = [
         Segment(text, (base + style).rich_style)
-        for text, style in aside.render(base, end="", parse_style=Style.parse)
+        for text, style in aside.render(base, end="", parse_style=_style)
     ]
     return Strip([*strip, Segment(" " * room, base.rich_style), *segments])
+
+
+def _style(style: str | Style) -> Style:
+    return style if isinstance(style, Style) else Style.parse(style)

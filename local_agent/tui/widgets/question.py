@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.reactive import reactive
 
@@ -27,7 +28,9 @@ class Question(LinesView, can_focus=False):
     Question { margin: 1 0 1 0; }
     Question:focus { background: $surface; }
     """
-    BINDINGS = [Binding("enter,space", "toggle", "Unfold", id="question.toggle", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space", "toggle('opened')", "Unfold", id="question.toggle", show=False)
+    ]
 
     failed: reactive[bool] = reactive(False)
     opened: reactive[bool] = reactive(False, layout=True)
@@ -51,13 +54,9 @@ class Question(LinesView, can_focus=False):
             self._cached = (key, self._typeset(width))
         return self._cached[1]
 
-    def action_toggle(self) -> None:
-        """Show more or less of a long question."""
-        self.opened = not self.opened
-
     def on_click(self) -> None:
         if self.can_focus:
-            self.action_toggle()
+            self.opened = not self.opened
 
     def _excerpt(self, opened: bool) -> str:
         if opened:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
@@ -27,7 +28,9 @@ class Thinking(LinesView, can_focus=True):
     Thinking { margin: 0 0 1 2; color: $text-muted; }
     Thinking:focus { background: $surface; }
     """
-    BINDINGS = [Binding("enter,space", "toggle", "Unfold", id="thinking.toggle", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space", "toggle('opened')", "Unfold", id="thinking.toggle", show=False)
+    ]
 
     opened: reactive[bool] = reactive(False, layout=True)
 
@@ -68,12 +71,8 @@ class Thinking(LinesView, can_focus=True):
         self._took = took
         self.refresh(layout=True)
 
-    def action_toggle(self) -> None:
-        """Show or hide the thinking."""
-        self.opened = not self.opened
-
     def on_click(self) -> None:
-        self.action_toggle()
+        self.opened = not self.opened
 
     def _flush(self) -> None:
         if not self._pending:
