@@ -486,7 +486,7 @@ async def test_a_name_that_does_not_exist() -> None:
 @pytest.mark.parametrize(
     ("scheme", "greeting", "kind", "words"),
     [
-        ("http", b"SSH-2.0-OpenSSH_9.7\r\n", ModelErrorKind.MALFORMED, "other than HTTP"),
+        ("http", b"SSH-2.0-OpenSSH_9.7\r\n\r\n", ModelErrorKind.MALFORMED, "other than HTTP"),
         ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", ModelErrorKind.UNREACHABLE, "secure"),
     ],
 )
