@@ -1,0 +1,236 @@
+"""One conversation of a front end: asks, retries, reads back, and keeps its place in the tree."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from local_agent.agent.turn import Agent, TurnPlan
+from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice, Usage
+from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
+from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReported
+from local_agent.domain.models import ModelInfo
+from local_agent.domain.ports import Reply
+from local_agent.domain.sessions import SessionInfo
+from local_agent.runtime.journal import ConversationJournal
+from local_agent.runtime.planning import Planner
+from local_agent.store.store import Store
+
+MIRROR_SECONDS = 0.5
+
+
+class Conversation:
+    """A session, or what will be one once its first question is asked."""
+
+    def __init__(
+        self,
+        store: Store,
+        journal: ConversationJournal,
+        planner: Planner,
+        *,
+        viewed: SessionInfo | None = None,
+        head: int | None = None,
+        notices: tuple[str, ...] = (),
+    ) -> None:
+        self._store = store
+        self._journal = journal
+        self._planner = planner
+        self._viewed = viewed
+        self._head = head
+        self._agent: Agent | None = None
+        self._stop = asyncio.Event()
+        self.busy = False
+        self.used_tokens: int | None = None
+        self.notices = notices
+
+    @property
+    def info(self) -> SessionInfo | None:
+        """The session; None before the first question."""
+        return self._viewed or self._journal.info
+
+    @property
+    def handle(self) -> str:
+        """Empty before the first question and when nothing is saved."""
+        return self.info.handle if self.info is not None and self.saved else ""
+
+    @property
+    def title(self) -> str:
+        """Empty before the first question."""
+        return self.info.title if self.info is not None else ""
+
+    @property
+    def saved(self) -> bool:
+        """False with ``--no-save``."""
+        return self._store.durable
+
+    @property
+    def read_only(self) -> bool:
+        """True for a view on a session that another process holds."""
+        return self._viewed is not None
+
+    @property
+    def model(self) -> str:
+        """Empty while none is chosen."""
+        return self._planner.model
+
+    @property
+    def model_info(self) -> ModelInfo | None:
+        """What is known of the model; None while none is chosen."""
+        return self._planner.info
+
+    @property
+    def window(self) -> int:
+        """Context window in tokens that requests are sent with; 0 while unknown."""
+        return self._planner.window
+
+    @property
+    def backend_kind(self) -> str:
+        """``ollama`` or ``embedded``."""
+        return self._planner.backend.kind
+
+    async def prepare(self) -> None:
+        """Choose model and window now rather than with the first question; never raises for a server."""
+        await self._planner.prepare()
+
+    async def recall(self) -> None:
+        """Take up a resumed conversation: its last usage and what its last question was given."""
+        tail = await self.tail(8)
+        for entry in tail.entries:
+            if entry.kind is Kind.QUESTION:
+                self._planner.asked(entry)
+        if tail.turns:
+            self._weigh(tail.turns[max(tail.turns)].usage)
+
+    def ask(self, text: str) -> AsyncGenerator[Event, None]:
+        """Run one turn. Closing or cancelling the generator records the interruption."""
+        return self._turn(text, self._head)
+
+    async def retry(self) -> AsyncGenerator[Event, None]:
+        """Ask the last question again as a new branch."""
+        question = await self._last_question()
+        async with aclosing(self._turn(question.text, question.parent, question.context)) as events:
+            async for event in events:
+                yield event
+
+    def stop(self) -> None:
+        """Ask the running turn to end; its stream then ends with an interrupted ``TurnEnded``."""
+        self._stop.set()
+        if self._agent is not None:
+            self._agent.stop()
+
+    async def tail(self, count: int = 40) -> Slice:
+        """The last entries of the path, oldest first."""
+        if self.info is None:
+            return Slice((), {}, {}, more=False)
+        return await self._store.tail(self.info.id, count)
+
+    async def before(self, entry_id: int, count: int = 40) -> Slice:
+        """The entries of the path that come before ``entry_id``."""
+        if self.info is None:
+            return Slice((), {}, {}, more=False)
+        return await self._store.before(self.info.id, entry_id, count)
+
+    async def follow(self) -> AsyncGenerator[Slice | Reply, None]:
+        """Mirror a session that another process writes: its tail when it grew, its open reply in between."""
+        viewed = self.info
+        if viewed is None:
+            return
+        seen: Slice | None = None
+        shown = Reply()
+        while True:
+            tail = await self.tail()
+            if tail != seen:
+                seen, shown = tail, Reply()
+                yield tail
+            reply = await self._store.open_reply(viewed.id) or Reply()
+            if reply != shown:
+                shown = reply
+                yield reply
+            await asyncio.sleep(MIRROR_SECONDS)
+
+    async def rename(self, title: str) -> None:
+        """Set the title for good."""
+        held = self._journal.held
+        if held is None:
+            raise UsageError("There is nothing to rename yet.", "Ask something first.")
+        await held.rename(title)
+
+    async def set_model(self, name: str) -> None:
+        """Use ``name`` from the next turn on, and remember it with the session."""
+        await self._planner.choose(name)
+        if self._journal.held is not None:
+            await self._journal.held.set_model(name, pinned=True)
+
+    async def errors(self) -> list[ErrorRecord]:
+        """The trail of failed turns, newest last."""
+        return await self._store.errors(self.info.id) if self.info is not None else []
+
+    async def close(self) -> None:
+        """Give the lease back; the conversation can be resumed anywhere."""
+        if self._journal.held is not None:
+            await self._journal.held.release()
+
+    async def _turn(
+        self, text: str, parent: int | None, context: str | None = None
+    ) -> AsyncGenerator[Event, None]:
+        self._require_writable()
+        self.busy = True
+        self._stop.clear()
+        try:
+            plan = await self._plan(text, parent, context)
+            self._agent = Agent(self._planner.backend, self._journal)
+            if self._stop.is_set():
+                self._agent.stop()
+            async with aclosing(self._agent.run(plan)) as events:
+                async for event in events:
+                    self._note(event)
+                    yield event
+        finally:
+            self._agent = None
+            self.busy = False
+
+    async def _plan(self, text: str, parent: int | None, context: str | None) -> TurnPlan:
+        """Wait for the planner, but no longer than the person does."""
+        planning = asyncio.ensure_future(self._planner.plan(text, parent, context))
+        stopping = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait({planning, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if planning.done():
+                return planning.result()
+            return self._planner.build(text, parent, context)
+        finally:
+            planning.cancel()
+            stopping.cancel()
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case TurnStarted(question=question):
+                self._head = question.id
+                self._planner.asked(question)
+            case UsageReported(usage=usage):
+                self._weigh(usage)
+            case TurnEnded(reply=Entry(id=reply)):
+                self._head = reply
+            case _:
+                pass
+
+    def _weigh(self, usage: Usage) -> None:
+        self.used_tokens = (usage.prompt_tokens or 0) + (usage.reply_tokens or 0) or None
+
+    async def _last_question(self) -> Entry:
+        count = 8
+        while True:
+            tail = await self.tail(count)
+            for entry in reversed(tail.entries):
+                if entry.kind is Kind.QUESTION:
+                    return entry
+            if not tail.more:
+                raise UsageError("There is no question to ask again yet.", "Type one and press Enter.")
+            count *= 4
+
+    def _require_writable(self) -> None:
+        if self.read_only:
+            raise StoreError("This session is open read-only.", "Close it where it is open, or take it over.")
+        if self.busy:
+            raise LocalAgentError("A turn is running.", "Stop it with Esc first.")

@@ -1,0 +1,220 @@
+"""Everything a front end needs, opened once per process and closed at its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from local_agent import __version__
+from local_agent.config.launch import LaunchOptions
+from local_agent.config.paths import Paths
+from local_agent.config.settings import Settings
+from local_agent.domain.entries import Slice
+from local_agent.domain.models import ServerState
+from local_agent.domain.ports import Opening
+from local_agent.domain.sessions import Draft, NewSession, SessionInfo
+from local_agent.domain.titles import title_from
+from local_agent.llm.crash import engine_crash_report
+from local_agent.llm.demo import DemoProgress
+from local_agent.runtime.conversation import Conversation
+from local_agent.runtime.engines import Engines
+from local_agent.runtime.facts import RuntimeFacts, gather_facts
+from local_agent.runtime.journal import ConversationJournal
+from local_agent.runtime.machine import memory_bytes
+from local_agent.runtime.planning import Planner
+from local_agent.runtime.workspace import git_root_commit
+from local_agent.store.held import HeldSession
+from local_agent.store.store import Store
+
+
+class Runtime:
+    """The composition root: it alone knows the concrete store, backends and agent."""
+
+    def __init__(
+        self, options: LaunchOptions, settings: Settings, paths: Paths, store: Store, engines: Engines
+    ) -> None:
+        self.options = options
+        self.settings = settings
+        self.paths = paths
+        self.workspace_root = str(options.workspace)
+        self.startup_notices: tuple[str, ...] = ()
+        self.wants_demo = False
+        self.engines = engines
+        self._store = store
+        self._git_root_commit: str | None = None
+
+    @classmethod
+    async def open(cls, options: LaunchOptions, settings: Settings, paths: Paths) -> Runtime:
+        """Open the database (migrating it) and choose the backend. Raises ``StoreError``, ``ConfigError``."""
+        engines = Engines(settings, paths)
+        keeps = options.save and settings.sessions.enabled
+        if keeps:
+            store = await asyncio.to_thread(Store.open, paths.database, program_version=__version__)
+        else:
+            store = await asyncio.to_thread(Store.in_memory, program_version=__version__)
+        runtime = cls(options, settings, paths, store, engines)
+        await runtime._start()
+        return runtime
+
+    @property
+    def saved(self) -> bool:
+        """False with ``--no-save``."""
+        return self._store.durable
+
+    @property
+    def consent_needed(self) -> str | None:
+        """A host that is not this machine and was not allowed yet; nothing is sent to it before."""
+        return self.engines.consent_needed
+
+    async def allow_host(self, remember: bool) -> None:
+        """The person agreed that the conversation leaves this machine."""
+        await self.engines.allow_server(remember=remember)
+
+    def new_conversation(self) -> Conversation:
+        """A conversation that is written nowhere until its first question."""
+        planner = self._planner(None)
+        return Conversation(self._store, ConversationJournal(self._store, self._birth(planner)), planner)
+
+    async def resume(self, handle: str) -> Conversation:
+        """Take the session's lease and go on. Raises ``SessionHeld``, ``UnknownSession``, ``StoreError``."""
+        return await self._continue(await self._store.hold(handle))
+
+    async def take_over(self, handle: str) -> Conversation:
+        """Take the lease from the process that holds it; that one can't write the session any more."""
+        return await self._continue(await self._store.take_over(handle))
+
+    async def view(self, handle: str) -> Conversation:
+        """Open read-only, beside the process that writes it."""
+        info = await self._store.find(handle)
+        planner = self._planner(info)
+        journal = ConversationJournal(self._store, self._birth(planner))
+        return Conversation(self._store, journal, planner, viewed=info, head=info.head)
+
+    async def latest(self) -> SessionInfo | None:
+        """The workspace's newest session by last activity."""
+        return await self._store.latest(self.workspace_root)
+
+    async def sessions(
+        self,
+        text_filter: str = "",
+        *,
+        all_workspaces: bool = False,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[SessionInfo]:
+        """One page of the session list, newest first; ``before`` is the last row's ``last_entry``."""
+        root = None if all_workspaces else self.workspace_root
+        return await self._store.page(root, text_filter=text_filter, before=before, limit=limit)
+
+    async def preview(self, handle: str, count: int = 20) -> Slice:
+        """The last entries of a session, without opening it."""
+        return await self._store.tail((await self._store.find(handle)).id, count)
+
+    async def rename(self, handle: str, title: str) -> None:
+        """Set a session's title for good."""
+        await self._store.rename(handle, title)
+
+    async def trash(self, handle: str) -> None:
+        """Take a session out of every list; ``untrash`` brings it back."""
+        await self._store.trash(handle)
+
+    async def untrash(self, handle: str) -> None:
+        """Bring a session back from the trash."""
+        await self._store.untrash(handle)
+
+    async def state(self) -> ServerState:
+        """Look at the backend of new conversations."""
+        return await self.engines.current.state()
+
+    async def use_embedded(self, gguf: Path) -> None:
+        """New conversations run in this process on ``gguf``."""
+        self.engines.use_embedded(gguf)
+        self.wants_demo = False
+
+    async def fetch_demo(self, progress: Callable[[DemoProgress], None]) -> Path:
+        """Get the demo model once; the path of its file."""
+        return await self.engines.fetch_demo(progress)
+
+    async def facts(self, conversation: Conversation | None = None) -> RuntimeFacts:
+        """What the runtime view and the doctor show."""
+        return await gather_facts(self, self._store, conversation)
+
+    async def save_draft(self, conversation: Conversation | None, draft: Draft) -> None:
+        """Keep unsent work for its session, or for none yet; an empty draft is dropped."""
+        if self.saved:
+            await self._store.save_draft(self.workspace_root, _session_id(conversation), draft)
+
+    async def take_draft(self, conversation: Conversation | None) -> Draft | None:
+        """The session's own draft; for None, the workspace's of a process that is dead."""
+        if not self.saved:
+            return None
+        return await self._store.take_draft(self.workspace_root, _session_id(conversation))
+
+    async def questions(self, conversation: Conversation | None, limit: int = 200) -> list[str]:
+        """What was asked before, newest first: this session's questions, then the workspace's."""
+        return await self._store.questions(self.workspace_root, _session_id(conversation), limit)
+
+    async def close(self) -> None:
+        """Close backends and database."""
+        await self.engines.close()
+        await self._store.close()
+
+    async def _start(self) -> None:
+        self._git_root_commit = await asyncio.to_thread(git_root_commit, Path(self.workspace_root))
+        crash = await asyncio.to_thread(engine_crash_report, self.paths.engine_marker)
+        self.startup_notices = (crash,) if crash else ()
+        gguf = self.options.gguf or self.settings.embedded.gguf
+        if self.options.demo:
+            gguf = await asyncio.to_thread(self.engines.cached_demo)
+            self.wants_demo = gguf is None
+        if gguf is not None:
+            self.engines.use_embedded(gguf)
+
+    def _planner(self, info: SessionInfo | None) -> Planner:
+        """Model by precedence: the flag, the session's pin, the settings, the session's last, by itself."""
+        flag = self.options.model
+        forced_backend = flag or self.options.gguf or self.options.demo
+        backend = self.engines.current
+        if info is not None and not forced_backend:
+            backend = self.engines.get(info.backend, info.host)
+        wanted = flag or ""
+        if not wanted and info is not None and backend.kind == info.backend:
+            wanted = info.model
+        if not wanted and backend.kind == "ollama":
+            wanted = self.settings.ollama.model or ""
+        pinned = flag is not None or (info is not None and info.model_pinned)
+        return Planner(
+            backend,
+            self.settings,
+            self.workspace_root,
+            wanted_model=wanted,
+            pinned=pinned,
+            memory=memory_bytes(),
+        )
+
+    async def _continue(self, held: HeldSession) -> Conversation:
+        planner = self._planner(held.info)
+        journal = ConversationJournal(self._store, self._birth(planner), held)
+        conversation = Conversation(self._store, journal, planner, head=held.info.head)
+        await conversation.recall()
+        return conversation
+
+    def _birth(self, planner: Planner) -> Callable[[Opening], NewSession]:
+        def birth(opening: Opening) -> NewSession:
+            return NewSession(
+                workspace_root=self.workspace_root,
+                title=title_from(opening.text),
+                backend=planner.backend.kind,
+                host=planner.backend.address,
+                model=opening.model,
+                model_pinned=planner.pinned,
+                headless=self.options.headless,
+                git_root_commit=self._git_root_commit,
+            )
+
+        return birth
+
+
+def _session_id(conversation: Conversation | None) -> int | None:
+    return conversation.info.id if conversation is not None and conversation.info is not None else None

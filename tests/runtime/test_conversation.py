@@ -1,0 +1,237 @@
+"""Conversations over the real store and the scripted server: asked, left, resumed, retried, watched."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice, TurnStatus
+from local_agent.domain.errors import SessionHeld, StoreError, UsageError
+from local_agent.domain.events import Event, TextDelta, TurnEnded, TurnFailed, TurnStarted
+from local_agent.domain.ports import Reply
+from local_agent.domain.sessions import Draft
+from tests.runtime.opened import events_of, opened, settings_for
+from tests.support.ollama_server import OllamaServer, Turn, gate, say
+
+
+def texts(entries: tuple[Entry, ...]) -> list[str]:
+    return [entry.text for entry in entries]
+
+
+def ended(events: list[Event]) -> TurnEnded:
+    assert isinstance(events[-1], TurnEnded)
+    return events[-1]
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+async def test_a_conversation_is_there_again_and_the_next_request_carries_it(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("Blue.", "Because of Rayleigh scattering.", "You asked about the sky.")
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        assert (conversation.handle, conversation.title) == ("", "")
+        await events_of(conversation.ask("What colour is the sky?"))
+        await events_of(conversation.ask("Why?"))
+        handle = conversation.handle
+        assert conversation.title == "What colour is the sky?"
+        await conversation.close()
+    async with opened(home, server.url) as runtime:
+        latest = await runtime.latest()
+        assert latest is not None and latest.handle == handle
+        resumed = await runtime.resume(handle)
+        assert texts((await resumed.tail()).entries) == [
+            "What colour is the sky?",
+            "Blue.",
+            "Why?",
+            "Because of Rayleigh scattering.",
+        ]
+        assert resumed.used_tokens
+        await events_of(resumed.ask("What did I ask?"))
+    first, second, third = (chat.body["messages"] for chat in server.chats)
+    assert second[: len(first)] == first
+    assert third[: len(second)] == second
+    assert third[-1] == {"role": "user", "content": "What did I ask?"}
+
+
+async def test_opening_and_leaving_writes_nothing(home: Path, server: OllamaServer) -> None:
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        await conversation.prepare()
+        await conversation.close()
+        assert await runtime.sessions() == []
+    assert {name for name in files_in(home) if "lock" not in name} == {"local-agent.db"}
+
+
+async def test_without_a_server_the_question_is_kept_and_a_retry_sends_it_once(
+    home: Path, server: OllamaServer
+) -> None:
+    await server.refuse()
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        events = await events_of(conversation.ask("Are you there?"))
+        failure = next(event for event in events if isinstance(event, TurnFailed))
+        assert failure.kind == "unreachable" and failure.hint
+        assert ended(events).status is TurnStatus.FAILED
+        assert texts((await conversation.tail()).entries) == ["Are you there?"]
+        await server.accept()
+        server.script("Yes.")
+        await events_of(conversation.retry())
+        assert texts((await conversation.tail()).entries) == ["Are you there?", "Yes."]
+        assert [error.question for error in await conversation.errors()] == ["Are you there?"]
+    asked = [m for m in server.chats[-1].body["messages"] if m["role"] == "user"]
+    assert len(asked) == 1
+
+
+async def test_a_stop_keeps_what_arrived_and_the_next_request_carries_it(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script(Turn(say("Once upon "), gate("go"), say("a time")), "And then?")
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        events: list[Event] = []
+        async for event in conversation.ask("Tell me a story"):
+            events.append(event)
+            if isinstance(event, TextDelta):
+                conversation.stop()
+        end = ended(events)
+        assert end.status is TurnStatus.INTERRUPTED
+        assert end.reply is not None and end.reply.status is EntryStatus.INTERRUPTED
+        assert end.reply.text.startswith("Once upon")
+        server.release("go")
+        await events_of(conversation.ask("Go on"))
+    roles = [message["role"] for message in server.chats[-1].body["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+
+
+async def test_retry_is_a_new_branch(home: Path, server: OllamaServer) -> None:
+    server.script("Heads.", "Tails.")
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        await events_of(conversation.ask("Flip a coin"))
+        await events_of(conversation.retry())
+        assert texts((await conversation.tail()).entries) == ["Flip a coin", "Tails."]
+    assert server.chats[0].body["messages"] == server.chats[1].body["messages"]
+
+
+async def test_there_is_nothing_to_retry_or_rename_before_the_first_question(
+    home: Path, server: OllamaServer
+) -> None:
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        with pytest.raises(UsageError):
+            await events_of(conversation.retry())
+        with pytest.raises(UsageError):
+            await conversation.rename("x")
+
+
+async def test_a_held_session_is_watched_live_and_taken_over_by_decision(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("One.", Turn(say("Two"), gate("go"), say(" and three.")), "Four.")
+    async with opened(home, server.url) as writer, opened(home, server.url) as reader:
+        conversation = writer.new_conversation()
+        await events_of(conversation.ask("Count"))
+        with pytest.raises(SessionHeld) as held:
+            await reader.resume(conversation.handle)
+        assert held.value.holder.pid > 0
+        mirror = await reader.view(conversation.handle)
+        with pytest.raises(StoreError):
+            await events_of(mirror.ask("May I?"))
+        running = asyncio.create_task(events_of(conversation.ask("On")))
+        seen: list[Slice | Reply] = []
+        async with asyncio.timeout(10):
+            async for change in mirror.follow():
+                seen.append(change)
+                if isinstance(change, Reply) and change.text == "Two":
+                    server.release("go")
+                if isinstance(change, Slice) and texts(change.entries)[-1:] == ["Two and three."]:
+                    break
+        await running
+        taken = await reader.take_over(conversation.handle)
+        await events_of(taken.ask("And?"))
+        lost = await events_of(conversation.ask("Still mine?"))
+        assert ended(lost).status is TurnStatus.FAILED
+        assert any(
+            "took" in event.line or "taken" in event.line for event in lost if isinstance(event, TurnFailed)
+        )
+
+
+async def test_a_pinned_model_comes_back_with_the_session(home: Path, server: OllamaServer) -> None:
+    server.script("Hello.", "Hello again.")
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        await events_of(conversation.ask("Hi"))
+        await conversation.set_model(conversation.model)
+        handle, model = conversation.handle, conversation.model
+    async with opened(home, server.url) as runtime:
+        resumed = await runtime.resume(handle)
+        assert resumed.model == model
+        assert resumed.info is not None and resumed.info.model_pinned
+
+
+async def test_a_stored_model_that_is_gone_does_not_block_reading(home: Path, server: OllamaServer) -> None:
+    server.script("Hello.")
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        await events_of(conversation.ask("Hi"))
+        handle, model = conversation.handle, conversation.model
+    server.models.clear()
+    async with opened(home, server.url) as runtime:
+        resumed = await runtime.resume(handle)
+        assert texts((await resumed.tail()).entries) == ["Hi", "Hello."]
+        events = await events_of(resumed.ask("Still there?"))
+        failure = next(event for event in events if isinstance(event, TurnFailed))
+        assert failure.kind == "no_model" and model in failure.line
+
+
+async def test_no_save_leaves_no_row_and_no_handle(home: Path, server: OllamaServer) -> None:
+    server.script("Hello.")
+    async with opened(home, server.url, save=False) as runtime:
+        conversation = runtime.new_conversation()
+        events = await events_of(conversation.ask("Hi"))
+        started = next(event for event in events if isinstance(event, TurnStarted))
+        assert texts((await conversation.tail()).entries) == ["Hi", "Hello."]
+        assert (conversation.handle, runtime.saved) == ("", False)
+        assert started.handle == ""
+        await runtime.save_draft(conversation, Draft("unsent"))
+    assert files_in(home) == set()
+
+
+async def test_a_host_elsewhere_is_reached_only_after_consent(home: Path, server: OllamaServer) -> None:
+    settings = settings_for("http://192.0.2.7:11434")
+    async with opened(home, "", settings=settings) as runtime:
+        assert runtime.consent_needed == "192.0.2.7:11434"
+        assert not (await runtime.state()).reachable
+        events = await events_of(runtime.new_conversation().ask("Hi"))
+        assert any(isinstance(event, TurnFailed) and "192.0.2.7" in event.line for event in events)
+        await runtime.allow_host(remember=True)
+        assert runtime.consent_needed is None
+    async with opened(home, "", settings=settings) as runtime:
+        assert runtime.consent_needed is None
+    local = replace(settings, privacy=replace(settings.privacy, local_only=True))
+    with pytest.raises(UsageError, match="local_only"):
+        async with opened(home, "", settings=local):
+            pass
+
+
+async def test_the_session_list_counts_turns_and_errors(home: Path, server: OllamaServer) -> None:
+    server.script("One.", Turn(say("Half")), "Two.")
+    async with opened(home, server.url) as runtime:
+        for question in ("First", "Second"):
+            conversation = runtime.new_conversation()
+            await events_of(conversation.ask(question))
+            await conversation.close()
+        listed = await runtime.sessions()
+        assert [info.title for info in listed] == ["Second", "First"]
+        assert [info.title for info in await runtime.sessions("fst")] == ["First"]
+        preview = await runtime.preview(listed[-1].handle)
+        assert [entry.kind for entry in preview.entries] == [Kind.QUESTION, Kind.ASSISTANT]
+        facts = await runtime.facts(conversation)
+        assert facts.state.reachable and facts.groups()["Database"]
