@@ -37,6 +37,16 @@ def ago(stamp: str, now: datetime | None = None) -> str:
     return day(then, today)
 
 
+def since(stamp: str, now: datetime | None = None) -> str:
+    """``ago`` as part of a sentence: ``2 min ago``, ``yesterday``, ``on Nov 21``."""
+    text = ago(stamp, now)
+    if text.endswith((" min", " h", " days")):
+        return f"{text} ago"
+    if text in ("", "yesterday"):
+        return text
+    return "just now" if text == "now" else f"on {text}"
+
+
 def day(then: datetime, today: datetime) -> str:
     """A date, without its year when it is this year's."""
     if then.year == today.year:

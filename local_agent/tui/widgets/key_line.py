@@ -56,10 +56,9 @@ class KeyLine(Widget):
 
     def _shown(self) -> list[Binding]:
         """In the order of their declaration; the chain that Textual walks puts priority keys first."""
+        shown: dict[str | None, Binding] = {}
+        for active in self.screen.active_bindings.values():
+            if active.node is self.screen and active.binding.show and active.enabled:
+                shown.setdefault(active.binding.id, active.binding)
         order = [declared.id for declared in self.screen.BINDINGS if isinstance(declared, Binding)]
-        shown = [
-            active.binding
-            for active in self.screen.active_bindings.values()
-            if active.node is self.screen and active.binding.show and active.enabled
-        ]
-        return sorted(shown, key=lambda binding: order.index(binding.id))
+        return sorted(shown.values(), key=lambda binding: order.index(binding.id))

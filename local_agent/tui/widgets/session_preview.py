@@ -5,10 +5,6 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.css.styles import RulesMap
-from textual.strip import Strip
-from textual.style import Style
-from textual.visual import RenderOptions, Visual
 from textual.widgets import Static
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice
@@ -17,7 +13,8 @@ from local_agent.domain.text import one_line, sanitise
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.lines import BLANK, Line, indented, wrap
 from local_agent.tui.markdown.typeset import Typesetter
-from local_agent.tui.quantities import ago, clock, counted
+from local_agent.tui.quantities import clock, counted, since
+from local_agent.tui.widgets.typeset_view import TypesetView
 from local_agent.tui.workspace_names import short_path
 
 LINES_PER_ENTRY = 80
@@ -31,7 +28,6 @@ class SessionPreview(Vertical):
     SessionPreview {
         & > .about { height: auto; }
         & > VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
-        & .tail { height: auto; }
     }
     """
 
@@ -42,15 +38,15 @@ class SessionPreview(Vertical):
     def compose(self) -> ComposeResult:
         yield Static(classes="about", markup=False)
         with VerticalScroll(can_focus=False):
-            yield Static(classes="tail", markup=False)
+            yield TypesetView()
 
     def clear(self) -> None:
-        for part in self.query(Static):
-            part.update("")
+        self.query_one(".about", Static).update("")
+        self.query_one(TypesetView).show(None)
 
     def show_about(self, session: SessionInfo, *, all_workspaces: bool) -> None:
         """The head; the messages of the session shown before stay until these have come."""
-        facts = [counted(session.turn_count, "turn"), ago(session.last_activity)]
+        facts = [counted(session.turn_count, "turn"), since(session.last_activity)]
         lines = [Content.styled(one_line(session.title), "bold")]
         if session.model:
             facts.insert(0, one_line(session.model))
@@ -66,38 +62,23 @@ class SessionPreview(Vertical):
 
     def show_tail(self, tail: Slice) -> None:
         """The messages, scrolled to the last one."""
-        self.query_one(".tail", Static).update(_Tail(tail, self._glyphs))
+        self.query_one(TypesetView).show(_Tail(tail, self._glyphs))
         self.call_after_refresh(self.query_one(VerticalScroll).scroll_end, animate=False)
 
 
-class _Tail(Visual):
+class _Tail:
     """Messages as typeset lines of whatever width there is."""
 
     def __init__(self, tail: Slice, glyphs: Glyphs) -> None:
         self._tail = tail
         self._glyphs = glyphs
-        self._typeset: tuple[int, list[Line]] = (0, [])
 
-    def render_strips(
-        self, width: int, height: int | None, style: Style, options: RenderOptions
-    ) -> list[Strip]:
-        lines = self._lines(width)[:height]
-        return [strip for line in lines for strip in line.content.render_strips(width, 1, style, options)]
-
-    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        return container_width
-
-    def get_height(self, rules: RulesMap, width: int) -> int:
-        return len(self._lines(width))
-
-    def _lines(self, width: int) -> list[Line]:
-        if self._typeset[0] != width:
-            lines = [Line(Content.styled(self._glyphs.ellipsis, "$text-muted"))] if self._tail.more else []
-            for entry in self._tail.entries:
-                if block := self._block(entry, width):
-                    lines += [BLANK, *block] if lines else block
-            self._typeset = (width, lines)
-        return self._typeset[1]
+    def __call__(self, width: int) -> list[Line]:
+        lines = [Line(Content.styled(self._glyphs.ellipsis, "$text-muted"))] if self._tail.more else []
+        for entry in self._tail.entries:
+            if block := self._block(entry, width):
+                lines += [BLANK, *block] if lines else block
+        return lines
 
     def _block(self, entry: Entry, width: int) -> list[Line]:
         text = self._cut(sanitise(entry.text).strip())

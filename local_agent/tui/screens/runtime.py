@@ -1,0 +1,133 @@
+"""The runtime view: everything that is known of what is running, each fact in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.getters import query_one
+from textual.screen import Screen
+from textual.widgets import Static
+
+from local_agent.domain.entries import Slice, Usage
+from local_agent.domain.errors import LocalAgentError
+from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.lines import Line, wrap
+from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
+from local_agent.tui.widgets.key_line import KeyLine
+from local_agent.tui.widgets.labelled import labelled_lines
+from local_agent.tui.widgets.typeset_view import TypesetView
+
+if TYPE_CHECKING:
+    from local_agent.runtime.conversation import Conversation
+    from local_agent.runtime.runtime import Runtime
+
+Groups = Mapping[str, Mapping[str, object]]
+LEFT = ("Session", "Workspace", "Model")
+
+
+class RuntimeScreen(Screen[None]):
+    """Two columns where the width allows; ``r`` looks again."""
+
+    CSS_PATH = "runtime.tcss"
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "close", id="runtime.close"),
+        Binding("r", "look", "look again", id="runtime.look"),
+        Binding("up,k", "scroll('up')", "Up", show=False),
+        Binding("down,j", "scroll('down')", "Down", show=False),
+        Binding("pageup", "scroll('page_up')", "Page up", show=False),
+        Binding("pagedown", "scroll('page_down')", "Page down", show=False),
+    ]
+
+    columns = query_one("#columns", VerticalScroll)
+
+    def __init__(self, gather: Callable[[], Awaitable[Groups]], *, glyphs: Glyphs = UNICODE) -> None:
+        super().__init__()
+        self._gather = gather
+        self._glyphs = glyphs
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content.styled("Runtime", "bold"), id="heading")
+        with VerticalScroll(id="columns"), Container(id="sides"):
+            yield Vertical(id="left")
+            yield Vertical(id="right")
+        yield KeyLine(self._glyphs)
+
+    def on_mount(self) -> None:
+        self.columns.focus()
+        self.look()
+
+    @work(group="look", exclusive=True)
+    async def look(self) -> None:
+        """Ask again, and draw what came."""
+        try:
+            groups = await self._gather()
+        except LocalAgentError as error:
+            failure = partial(_failure_lines, error)
+            await self._replace([TypesetView(failure)], [])
+            return
+        views = {title: TypesetView(partial(labelled_lines, title, facts)) for title, facts in groups.items()}
+        await self._replace(
+            [view for title, view in views.items() if title in LEFT],
+            [view for title, view in views.items() if title not in LEFT],
+        )
+
+    async def _replace(self, left: list[TypesetView], right: list[TypesetView]) -> None:
+        with self.app.batch_update():
+            for side, views in (("#left", left), ("#right", right)):
+                column = self.query_one(side, Vertical)
+                await column.remove_children()
+                await column.mount_all(views)
+
+    def action_look(self) -> None:
+        self.look()
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def action_scroll(self, how: str) -> None:
+        getattr(self.columns, f"action_{how if how.startswith('page') else f'scroll_{how}'}")()
+
+
+async def gather_groups(runtime: Runtime, conversation: Conversation | None) -> Groups:
+    """What the runtime says of itself, and the last turn's numbers behind its model."""
+    groups = (await runtime.facts(conversation)).groups()
+    last = await conversation.tail(4) if conversation is not None else None
+    usage = _last_usage(last) if last is not None else None
+    if conversation is None or usage is None:
+        return groups
+    return {"Last turn": usage_facts(usage, conversation.used_tokens, conversation.window), **groups}
+
+
+def usage_facts(usage: Usage, used: int | None, window: int) -> dict[str, object]:
+    """Tokens and timings of one reply; what the server did not say is left out."""
+    speed = usage.tokens_per_second
+    facts: dict[str, object] = {
+        "used": used,
+        "of the window": f"{used / window:.0%}" if used and window else None,
+        "prompt": usage.prompt_tokens,
+        "reply": usage.reply_tokens,
+        "first token": usage.first_token_seconds,
+        "load": usage.load_seconds,
+        "reading prompt": usage.prompt_seconds,
+        "writing": usage.reply_seconds,
+        "speed": f"{speed:.0f} tokens/s" if speed else None,
+    }
+    return {label: value for label, value in facts.items() if value is not None}
+
+
+def _last_usage(tail: Slice) -> Usage | None:
+    turns = [tail.turns[e.turn_id] for e in tail.entries if e.turn_id is not None and e.turn_id in tail.turns]
+    return turns[-1].usage if turns else None
+
+
+def _failure_lines(error: LocalAgentError, width: int) -> list[Line]:
+    return wrap(Content.styled(str(error), "$text-error"), width)

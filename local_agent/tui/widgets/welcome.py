@@ -1,0 +1,164 @@
+"""What an empty conversation says: where you are, what answers, how to get back, what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+
+from local_agent.domain.sessions import SessionInfo
+from local_agent.domain.text import one_line
+from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.lines import BLANK, Line, indented, wrap
+from local_agent.tui.quantities import since
+from local_agent.tui.widgets.row_list import fit
+from local_agent.tui.widgets.typeset_view import TypesetView
+from local_agent.tui.workspace_names import folder_name, short_path
+
+LABEL_WIDTH = 8
+ROOMY_WIDTH = 48
+SUGGESTED_MODEL = "qwen3:4b"
+
+
+class Missing(StrEnum):
+    """What stands between the person and a first answer."""
+
+    NOTHING = "nothing"
+    NOT_KNOWN_YET = "not known yet"
+    SERVER = "server"
+    MODEL = "model"
+    CONSENT = "consent"
+
+
+@dataclass(frozen=True, slots=True)
+class WelcomeFacts:
+    """What is known at the moment; shown again whenever more is."""
+
+    workspace: str
+    """The folder, as an absolute path."""
+    model: str = ""
+    """Empty while none is known."""
+    backend: str = "ollama"
+    """``ollama`` or ``embedded``."""
+    address: str = ""
+    """The server that was tried, or the GGUF file."""
+    latest: SessionInfo | None = None
+    missing: Missing = Missing.NOT_KNOWN_YET
+    saved: bool = True
+    demo_key: str = "f3"
+    sessions_key: str = "ctrl+s"
+    help_key: str = "f1"
+    embedded_possible: bool = True
+    """False when the engine is not installed: then its key is not offered."""
+
+
+class WelcomeView(Container):
+    """Five calm lines in the middle of an empty transcript."""
+
+    DEFAULT_CSS = """
+    WelcomeView {
+        height: 1fr;
+        align: center middle;
+        & > TypesetView { width: 100%; max-width: 60; }
+    }
+    """
+
+    def __init__(self, facts: WelcomeFacts | None = None, *, glyphs: Glyphs = UNICODE) -> None:
+        super().__init__()
+        self._facts = facts
+        self._glyphs = glyphs
+
+    def compose(self) -> ComposeResult:
+        yield TypesetView(self._lines)
+
+    def show(self, facts: WelcomeFacts) -> None:
+        """Say what is known now."""
+        self._facts = facts
+        for view in self.query(TypesetView):
+            view.show(self._lines)
+
+    def _lines(self, width: int) -> list[Line]:
+        return welcome_lines(self._facts, self._glyphs, width) if self._facts is not None else []
+
+
+def welcome_lines(facts: WelcomeFacts, glyphs: Glyphs, width: int) -> list[Line]:
+    """The lines for a width."""
+    if width < ROOMY_WIDTH:
+        return _small(facts, glyphs, width)
+    lines = [Line(Content.styled("local-agent", "bold $text-primary")), BLANK]
+    lines += _labelled("here", Content(short_path(facts.workspace)), width)
+    lines += _labelled("model", _model(facts, glyphs), width)
+    if facts.latest is not None:
+        lines += _labelled("last", _latest(facts.latest, glyphs), width)
+    lines.append(BLANK)
+    for content in _ways(facts):
+        lines += wrap(content, width)
+    return lines
+
+
+def _small(facts: WelcomeFacts, glyphs: Glyphs, width: int) -> list[Line]:
+    """Without labels, title and space; only what is missing may take more than one row."""
+    where = Content.styled(folder_name(facts.workspace), "$text-muted")
+    rows = [Line(where.truncate(width, ellipsis=True)), *wrap(_model(facts, glyphs, short=True), width)]
+    if facts.latest is not None:
+        rows.append(Line(_latest(facts.latest, glyphs).truncate(width, ellipsis=True)))
+    return rows + [Line(way.truncate(width, ellipsis=True)) for way in _ways(facts)]
+
+
+def _labelled(label: str, content: Content, width: int) -> list[Line]:
+    head = fit(Content.styled(label, "$text-muted"), LABEL_WIDTH)
+    return indented(wrap(content, width - LABEL_WIDTH), head, Content(" " * LABEL_WIDTH))
+
+
+def _model(facts: WelcomeFacts, glyphs: Glyphs, *, short: bool = False) -> Content:
+    address = one_line(facts.address)
+    match facts.missing:
+        case Missing.NOT_KNOWN_YET:
+            return Content.styled(f"looking for one {glyphs.ellipsis}", "$text-muted")
+        case Missing.SERVER:
+            return Content.styled(f"no Ollama answers at {address}", "$text-warning")
+        case Missing.MODEL:
+            return Content.styled(f"Ollama at {address} has no model yet", "$text-warning")
+        case Missing.CONSENT:
+            return Content.styled(f"{address} is not this machine; nothing was sent", "$text-warning")
+        case _ if short:
+            return Content(one_line(facts.model))
+        case _:
+            where = "in this process" if facts.backend == "embedded" else f"Ollama, {address}"
+            return Content.assemble(one_line(facts.model), (f" {glyphs.dot} {where}", "$text-muted"))
+
+
+def _latest(latest: SessionInfo, glyphs: Glyphs) -> Content:
+    when = since(latest.last_activity)
+    return Content.assemble(
+        (latest.handle, "$text-primary"),
+        f" {glyphs.dot} {one_line(latest.title)}",
+        (f" {glyphs.dot} {when}" if when else "", "$text-muted"),
+    )
+
+
+def _ways(facts: WelcomeFacts) -> list[Content]:
+    """What can be done now, each led by the key or the line to type."""
+    ways: list[Content] = []
+    if facts.missing is Missing.SERVER:
+        ways.append(_hint("ollama serve", "in another terminal starts it"))
+    elif facts.missing is Missing.MODEL:
+        ways.append(_hint(f"ollama pull {SUGGESTED_MODEL}", "in another terminal gets one"))
+    elif facts.missing is Missing.CONSENT:
+        ways.append(_hint("enter", "asks you first, whatever you type"))
+    if facts.missing in (Missing.SERVER, Missing.MODEL) and facts.embedded_possible:
+        ways.append(_hint(facts.demo_key, "the built-in engine with a small demo model"))
+    if facts.latest is not None:
+        ways.append(_hint(facts.sessions_key, "or /sessions gets an earlier conversation back"))
+    if not facts.saved:
+        ways.append(Content.styled("Nothing is saved in this run.", "$text-warning"))
+    elif facts.missing is Missing.NOTHING:
+        ways.append(_hint(facts.help_key, "shows what the keys do"))
+    return ways
+
+
+def _hint(key: str, does: str) -> Content:
+    return Content.assemble(key, (f" {does}", "$text-muted"))
