@@ -61,16 +61,16 @@ def on_held(startup: Startup, handle: str, change: Callable[[Runtime], Awaitable
     on_store(startup, work)
 
 
-async def whole_path(runtime: Runtime, handle: str) -> StoredPath:
-    """Read a session from its end to its beginning."""
+async def whole_path(runtime: Runtime, handle: str, page: int = PAGE) -> StoredPath:
+    """Read a session from its end to its beginning, ``page`` entries at a time."""
     from local_agent.agent.prompt import system_prompt
 
     conversation = await runtime.view(handle)
     info = conversation.info
     assert info is not None  # a view is of a stored session
-    slices: list[Slice] = [await conversation.tail(PAGE)]
+    slices: list[Slice] = [await conversation.tail(page)]
     while slices[-1].more and slices[-1].entries:
-        slices.append(await conversation.before(slices[-1].entries[0].id, PAGE))
+        slices.append(await conversation.before(slices[-1].entries[0].id, page))
     slices.reverse()
     return StoredPath(
         session=info,

@@ -41,11 +41,11 @@ def transcript(path: StoredPath) -> Iterator[str]:
         yield ""
         yield f"{_speaker(entry, path)} · {local_time(entry.created_at)}"
         yield sanitise(entry.text) if entry.readable else "(this message can't be read any more)"
-        if entry.status is EntryStatus.INTERRUPTED:
-            yield "(interrupted)"
         failure = failures.get(entry.turn_id) if entry.turn_id is not None else None
         if failure is not None and last_of_turn[entry.turn_id] == entry.id:
             yield f"(failed: {one_line(failure.line)})"
+        elif entry.status is EntryStatus.INTERRUPTED:
+            yield "(interrupted)"
 
 
 def session_document(path: StoredPath) -> dict[str, object]:
