@@ -16,7 +16,7 @@ from local_agent.domain.text import one_line
 from local_agent.llm.host import ServerAddress
 from local_agent.llm.wire import malformed
 
-_OVERFLOW = re.compile(r"context (length|size)|exceeds the|input length", re.IGNORECASE)
+_OVERFLOW = re.compile(r"context (length|size)", re.IGNORECASE)
 _TOKENS = re.compile(r"\((\d+) tokens\)")
 _MEMORY = re.compile(r"out.of.memory|more system memory|unable to allocate|cudaMalloc", re.IGNORECASE)
 _RUNNER = re.compile(

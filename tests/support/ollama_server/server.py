@@ -225,9 +225,8 @@ async def _play_fault(fault: Fault, response: Response) -> bool:
         case "accept_and_hang":
             await asyncio.Event().wait()
         case _:
-            body = fault.body if isinstance(fault.body, str) else ""
-            if body or not fault.body:
-                await response.whole(fault.status, body.encode(), fault.content_type, fault.headers)
+            if isinstance(fault.body, str):
+                await response.whole(fault.status, fault.body.encode(), fault.content_type, fault.headers)
             else:
                 await response.json(fault.status, fault.body)
     return True
