@@ -37,7 +37,7 @@ class PromptQueue:
         """Give the newest held prompt back for editing."""
         return self.held.pop() if self.held else None
 
-    def clear(self) -> None:
-        """Forget all of them."""
-        self.queued.clear()
-        self.held.clear()
+    def take_all(self) -> list[str]:
+        """Give back everything that is queued."""
+        queued, self.queued = self.queued, []
+        return queued

@@ -24,15 +24,12 @@ class EditorFailed(Exception):
     """The editor could not be started, or ended with an error; its words are one line for the person."""
 
 
-def clipboard_sequence(text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """OSC 52, wrapped so that tmux and screen hand it on to the terminal they run in."""
+def tmux_passthrough(text: str, environment: Mapping[str, str] = os.environ) -> str:
+    """OSC 52 wrapped so that tmux hands it on to the terminal it runs in; empty outside tmux."""
+    if not environment.get("TMUX"):
+        return ""
     payload = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
-    sequence = f"\x1b]52;c;{payload}\x07"
-    if environment.get("TMUX"):
-        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
-    if environment.get("STY"):
-        return f"\x1bP{sequence}\x1b\\"
-    return sequence
+    return f"\x1bPtmux;\x1b\x1b]52;c;{payload}\x07\x1b\\"
 
 
 def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:

@@ -20,6 +20,7 @@ from local_agent.domain.events import (
     TurnStarted,
     UsageReported,
 )
+from local_agent.domain.ports import Reply as PartialReply
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.question import Question
@@ -53,9 +54,7 @@ class TurnView:
         """Draw one event."""
         match event:
             case TurnStarted(question=question):
-                self._transcript.name_last(question.id)
-                if self._question is not None:
-                    self._question.stamp(question.created_at)
+                await self._started(question)
             case PhaseChanged(phase, done, total):
                 self._phase.show(phase, done, total)
             case ThinkingDelta(text):
@@ -88,6 +87,15 @@ class TurnView:
                 await self._transcript.add(Remark(text, glyphs=self._glyphs))
             case TurnFailed(line=line, hint=hint):
                 await self.fail(line, hint)
+
+    async def _started(self, question: Entry) -> None:
+        if self._question is None:
+            # Asked again: what followed the same parent before is on another branch now.
+            await self._transcript.drop_from((question.parent or 0) + 1)
+            await self.ask(question.text)
+        self._transcript.name_last(question.id)
+        if self._question is not None:
+            self._question.stamp(question.created_at)
 
     async def _think(self, text: str) -> None:
         self._phase.count()
@@ -129,6 +137,34 @@ class TurnView:
         if self._thinking is not None:
             self._thinking.finish(monotonic() - self._thought_from)
             self._thinking = None
+
+
+class OpenReply:
+    """The reply that another process is writing: shown as it grows, gone when it is stored."""
+
+    def __init__(self, transcript: Transcript, glyphs: Glyphs) -> None:
+        self._transcript = transcript
+        self._glyphs = glyphs
+        self._widget: Reply | None = None
+        self._shown = ""
+
+    async def show(self, reply: PartialReply) -> None:
+        """Draw what has been written since the last time."""
+        if self._widget is not None and not reply.text.startswith(self._shown):
+            await self.remove()
+        if self._widget is None:
+            if not reply.text:
+                return
+            self._widget = Reply(glyphs=self._glyphs)
+            await self._transcript.mount(self._widget)
+        self._widget.feed(reply.text[len(self._shown) :])
+        self._shown = reply.text
+
+    async def remove(self) -> None:
+        """It is stored now, or was given up."""
+        widget, self._widget, self._shown = self._widget, None, ""
+        if widget is not None:
+            await widget.remove()
 
 
 def ending_of(status: TurnStatus, stop_reason: str | None, usage: Usage, glyphs: Glyphs) -> Widget | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from textual.containers import VerticalScroll
-from textual.message import Message
 from textual.widget import Widget
 
 MOUNTED_AT_END = 240
@@ -35,8 +35,18 @@ class Cut:
     count: int
 
 
+class Pager(Protocol):
+    """Reads what is not mounted."""
+
+    def older(self, before: int) -> Coroutine[None, None, None]:
+        """Call ``prepend`` with what comes before an entry."""
+
+    def newer(self, cut: Cut) -> Coroutine[None, None, None]:
+        """Call ``extend`` with what was dropped."""
+
+
 class Transcript(VerticalScroll, can_focus=False):
-    """Holds items, oldest first. Whoever fills it answers ``OlderWanted`` and ``NewerWanted``."""
+    """Holds items, oldest first; ``pager`` brings what lies beyond the edges of the window."""
 
     DEFAULT_CSS = """
     Transcript {
@@ -47,20 +57,9 @@ class Transcript(VerticalScroll, can_focus=False):
     }
     """
 
-    @dataclass
-    class OlderWanted(Message):
-        """The person is close to the first mounted entry, and there are older ones."""
-
-        before: int
-
-    @dataclass
-    class NewerWanted(Message):
-        """The person is close to the last mounted entry, and newer ones were dropped."""
-
-        cut: Cut
-
     def __init__(self) -> None:
         super().__init__()
+        self.pager: Pager | None = None
         self.items: list[Item] = []
         self.more_above = False
         self.live = False
@@ -133,8 +132,22 @@ class Transcript(VerticalScroll, can_focus=False):
             await self._drop_below()
         self.call_after_refresh(self._restore, above, below)
 
+    async def append(self, items: Sequence[Item]) -> None:
+        """Put newer items below, whatever is in view."""
+        self.items.extend(items)
+        await self.mount_all(_widgets(items))
+        self._anchor_when_full()
+
+    async def drop_from(self, entry_id: int) -> None:
+        """Take the item of an entry and all below it away: they are on another branch now."""
+        place = next((i for i, item in enumerate(self.items) if item.entry_id >= entry_id), None)
+        if place is not None:
+            dropped = self.items[place:]
+            del self.items[place:]
+            await self.remove_children(_widgets(dropped))
+
     async def extend(self, items: Sequence[Item]) -> None:
-        """Put back the newer items that the last ``NewerWanted`` named."""
+        """Put back the newer items that were dropped last."""
         if self._cuts:
             self._edge = self._cuts.pop().before
         self.items.extend(items)
@@ -158,15 +171,13 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if self._asked or not self.items:
+        if self._asked or not self.items or self.pager is None:
             return
         if new_value < old_value:
             if new_value < NEAR_ROWS and self.more_above:
-                self._asked = True
-                self.post_message(self.OlderWanted(self.items[0].entry_id))
+                self._page(self.pager.older(self.items[0].entry_id))
         elif self._cuts and new_value > self.max_scroll_y - NEAR_ROWS:
-            self._asked = True
-            self.post_message(self.NewerWanted(self._cuts[-1]))
+            self._page(self.pager.newer(self._cuts[-1]))
         elif not self._cuts and new_value >= self.max_scroll_y:
             self.follow()
 
@@ -178,6 +189,10 @@ class Transcript(VerticalScroll, can_focus=False):
         if self._anchor_wanted and self.max_scroll_y > 0:
             self._anchor_wanted = False
             self.anchor()
+
+    def _page(self, paging: Coroutine[None, None, None]) -> None:
+        self._asked = True
+        self.run_worker(paging, group="paging")
 
     async def _drop_below(self) -> None:
         """Drop the newest items when the person has gone far above them; nothing while a turn writes."""

@@ -1,0 +1,70 @@
+"""The application: themes, global keys, signals; everything else is its screens'."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from local_agent.config.launch import LaunchOptions
+from local_agent.config.paths import Paths
+from local_agent.config.settings import Settings
+from local_agent.tui.launch import ExitReport, Launch
+from local_agent.tui.screens.chat import ChatScreen
+from local_agent.tui.screens.too_small import TooSmallScreen, too_small
+from local_agent.tui.signals import EndSignals
+from local_agent.tui.terminal import tmux_passthrough
+from local_agent.tui.themes import DARK, register_themes, theme_named
+
+__all__ = ["ExitReport", "LocalAgentApp"]
+
+
+class LocalAgentApp(App[ExitReport | None]):
+    """Returns what the command line tells the person about the session they left."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "local-agent"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "leave", "Quit", id="app.leave", show=False, priority=True)
+    ]
+
+    def __init__(self, options: LaunchOptions, settings: Settings, paths: Paths) -> None:
+        super().__init__()
+        self.chat = ChatScreen(Launch(options, settings, paths))
+        self._end_signals = EndSignals(self._end)
+        themed: App[Any] = self
+        register_themes(themed)
+        self.theme = theme_named(themed, settings.ui.theme or DARK.name)
+        if settings.ui.motion == "reduced":
+            self.animation_level = "none"
+        if self.chat.glyphs.bar.isascii():
+            self.add_class("-ascii")
+
+    def get_default_screen(self) -> Screen[None]:
+        return self.chat
+
+    def on_mount(self) -> None:
+        self._end_signals.watch()
+
+    def on_resize(self, event: events.Resize) -> None:
+        if too_small(event.size.width, event.size.height) and not isinstance(self.screen, TooSmallScreen):
+            self.push_screen(TooSmallScreen())
+
+    def copy_to_clipboard(self, text: str) -> None:
+        super().copy_to_clipboard(text)
+        wrapped = tmux_passthrough(text)
+        if wrapped and self._driver is not None:
+            self._driver.write(wrapped)
+
+    def action_leave(self) -> None:
+        """Leave in order."""
+        self._end(0)
+
+    async def action_quit(self) -> None:
+        self._end(0)
+
+    def _end(self, return_code: int) -> None:
+        self.chat.run_worker(self.chat.leave(return_code), group="leave", exclusive=True)

@@ -1,0 +1,16 @@
+"""The keys of the main screen: each has an id, so that a configuration can move it."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+
+CHAT_BINDINGS: list[BindingType] = [
+    Binding("escape", "escape", "Stop", id="chat.stop", show=False),
+    Binding("ctrl+c", "interrupt", "Copy, stop, clear or quit", id="chat.interrupt", show=False),
+    Binding("ctrl+end", "end", "Go to the end", id="chat.end", show=False),
+    Binding("alt+c", "copy_answer", "Copy the last answer", id="chat.copy", show=False),
+    Binding("f1", "command('/help')", "Help", id="chat.help"),
+    Binding("f2", "command('/runtime')", "Runtime", id="chat.runtime"),
+    Binding("ctrl+s", "command('/sessions')", "Sessions", id="chat.sessions"),
+    Binding("ctrl+o", "command('/model')", "Models", id="chat.models"),
+]

@@ -1,0 +1,26 @@
+"""What one start of the screen was given, and what it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from local_agent.config.launch import LaunchOptions
+from local_agent.config.paths import Paths
+from local_agent.config.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The command line and the configuration, already checked."""
+
+    options: LaunchOptions
+    settings: Settings
+    paths: Paths
+
+
+@dataclass(frozen=True, slots=True)
+class ExitReport:
+    """The session that can be resumed; empty when there is none."""
+
+    handle: str = ""
+    title: str = ""

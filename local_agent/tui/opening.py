@@ -1,0 +1,120 @@
+"""Changes the conversation on screen: asks first, and changes nothing until the new one is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from local_agent.domain.errors import LocalAgentError, SessionHeld
+from local_agent.domain.sessions import Draft
+from local_agent.tui.history import TAIL_ENTRIES
+from local_agent.tui.screens.draft_choice import DraftAnswer, DraftDialog
+from local_agent.tui.screens.held import HeldAnswer, HeldDialog
+from local_agent.tui.screens.stop_turn import StopAnswer, StopTurnDialog
+
+if TYPE_CHECKING:
+    from local_agent.domain.entries import Slice
+    from local_agent.runtime.conversation import Conversation
+    from local_agent.tui.screens.chat import ChatScreen
+
+
+async def begin_new(screen: ChatScreen) -> None:
+    """Leave this session as it is; the next prompt opens a new one."""
+    if screen.runtime is None or not await may_leave(screen):
+        return
+    await replace(screen, screen.runtime.new_conversation(), screen.composer.prompt)
+
+
+async def open_handle(screen: ChatScreen, handle: str) -> None:
+    """Replace the conversation by a stored session."""
+    runtime = screen.runtime
+    if runtime is None or (screen.conversation is not None and screen.conversation.handle == handle):
+        return
+    if not await may_leave(screen):
+        return
+    drop = False
+    if screen.composer.text.strip():
+        answer = await screen.app.push_screen_wait(DraftDialog(handle, glyphs=screen.glyphs))
+        if answer is DraftAnswer.CANCEL:
+            return
+        drop = answer is DraftAnswer.DISCARD_BOTH
+    try:
+        conversation = await _opened(screen, handle)
+        if conversation is not None:
+            await replace(screen, conversation, screen.composer.prompt, drop_draft=drop)
+    except LocalAgentError as error:
+        screen.notify_line(str(error), "error")
+
+
+async def mirror(screen: ChatScreen) -> None:
+    """Go on reading a session that another process took over."""
+    if screen.runtime is None or screen.conversation is None or not screen.conversation.handle:
+        return
+    try:
+        view = await screen.runtime.view(screen.conversation.handle)
+        await replace(screen, view, screen.composer.prompt)
+    except LocalAgentError as error:
+        screen.notify_line(str(error), "error")
+
+
+async def may_leave(screen: ChatScreen) -> bool:
+    """True once no turn runs and no prompt is held back."""
+    if screen.busy:
+        answer = await screen.app.push_screen_wait(StopTurnDialog(glyphs=screen.glyphs))
+        if answer is not StopAnswer.STOP:
+            return False
+        await screen.turns.stop()
+    if screen.turns.queue:
+        screen.notify_line("A prompt is held back: take it up with Up, or drop it with Esc.", "warning")
+        return False
+    return True
+
+
+async def _opened(screen: ChatScreen, handle: str) -> Conversation | None:
+    assert screen.runtime is not None
+    try:
+        return await screen.runtime.resume(handle)
+    except SessionHeld as held:
+        answer = await screen.app.push_screen_wait(HeldDialog(handle, held.holder, glyphs=screen.glyphs))
+    match answer:
+        case HeldAnswer.READ_ONLY:
+            return await screen.runtime.view(handle)
+        case HeldAnswer.TAKE_OVER:
+            return await screen.runtime.take_over(handle)
+        case _:
+            return None
+
+
+async def replace(
+    screen: ChatScreen, conversation: Conversation, composer: str, *, drop_draft: bool = False
+) -> None:
+    """Show another conversation; nothing has changed when its end can't be read."""
+    before = screen.conversation
+    tail = await conversation.tail(TAIL_ENTRIES)
+    # What stays typed goes along; what is dropped is dropped from where it was kept, too.
+    screen.drafts.note(before, Draft(""))
+    await screen.drafts.save()
+    screen.conversation = conversation
+    await screen.history.show(conversation, tail)
+    own = Draft("")
+    if conversation.handle and not conversation.read_only:
+        own = await screen.drafts.take(conversation)
+    kept = [] if drop_draft else [own.text, composer]
+    screen.composer.load("\n\n".join(text for text in kept if text.strip()))
+    screen.turns.queue.hold(() if drop_draft else own.queue)
+    if before is not None:
+        await before.close()
+    await _settle_in(screen, conversation, tail)
+
+
+async def _settle_in(screen: ChatScreen, conversation: Conversation, tail: Slice) -> None:
+    screen.show_facts()
+    if tail.entries:
+        screen.greeting.end()
+    else:
+        await screen.greeting.begin()
+    for notice in conversation.notices:
+        screen.notify_line(notice, "warning")
+    if conversation.read_only:
+        screen.run_worker(screen.history.follow(conversation), group="mirror", exclusive=True)
+    if screen.runtime is not None:
+        screen.run_worker(screen.greeting.look_around(screen.runtime), group="greeting", exclusive=True)

@@ -1,0 +1,229 @@
+"""The main screen: where one talks to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.getters import query_one
+
+from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.sessions import Draft
+from local_agent.tui import opening
+from local_agent.tui.commands import COMMANDS
+from local_agent.tui.drafts import DraftKeeper
+from local_agent.tui.glyphs import choose_glyphs
+from local_agent.tui.greeting import Greeting
+from local_agent.tui.history import History
+from local_agent.tui.keys import CHAT_BINDINGS
+from local_agent.tui.launch import ExitReport, Launch
+from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
+from local_agent.tui.screens.doors import Doors, NoticeKind
+from local_agent.tui.start import start
+from local_agent.tui.status import footer_facts, header_facts
+from local_agent.tui.turns import TurnRunner
+from local_agent.tui.widgets.composer import Composer
+from local_agent.tui.widgets.footer import Footer
+from local_agent.tui.widgets.header import Header
+from local_agent.tui.widgets.phase import PhaseLine
+from local_agent.tui.widgets.prompt_pane import PromptPane
+from local_agent.tui.widgets.queue_strip import QueueStrip
+from local_agent.tui.widgets.remarks import Remark
+from local_agent.tui.widgets.transcript import Transcript
+
+AGAIN_SECONDS = 2.0
+"""Within which a second Ctrl+C leaves."""
+
+
+class ChatScreen(Doors):
+    """Holds the conversation, and hands what happens to those who know what to do about it."""
+
+    CSS_PATH = "chat.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = CHAT_BINDINGS
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    AUTO_FOCUS = "Composer"
+
+    header = query_one(Header)
+    transcript = query_one(Transcript)
+    pane = query_one(PromptPane)
+    composer = query_one(Composer)
+    footer = query_one(Footer)
+
+    def __init__(self, launch: Launch) -> None:
+        super().__init__()
+        self.launch = launch
+        self.glyphs = choose_glyphs(launch.settings.ui.glyphs)
+        self.drafts = DraftKeeper(self)
+        self.greeting = Greeting(self)
+        self._again_until = 0.0
+        moving = launch.settings.ui.motion != "reduced"
+        transcript = Transcript()
+        phase = PhaseLine(self.glyphs, moving=moving)
+        self.turns = TurnRunner(self, transcript, phase, self.glyphs)
+        self.history = History(transcript, self.glyphs)
+        transcript.pager = self.history
+        self._parts = (
+            Header(self.glyphs),
+            transcript,
+            phase,
+            QueueStrip(self.glyphs),
+            PromptPane(self.turns.queue, self._questions, self.glyphs),
+            Footer(self.glyphs),
+        )
+
+    @property
+    def busy(self) -> bool:
+        """True while a turn runs."""
+        return self.turns.busy
+
+    def compose(self) -> ComposeResult:
+        yield from self._parts
+
+    def on_mount(self) -> None:
+        self.show_facts()
+        self.call_after_refresh(self.run_worker, start(self), group="start")
+
+    def notify_line(self, text: str, kind: NoticeKind = "information") -> None:
+        """Say one line: in passing when it only informs, in the transcript when something is wrong."""
+        if kind == "information":
+            self.notify(text, markup=False)
+        else:
+            self.run_worker(self.transcript.add(Remark(text, kind, glyphs=self.glyphs)), group="remarks")
+
+    def show_facts(self, message: str = "") -> None:
+        """Draw header, footer and queue again; ``message`` takes the place of the hints."""
+        self.header.facts = header_facts(self)
+        self.footer.facts = footer_facts(self, message)
+        self.query_one(QueueStrip).show(self.turns.queue)
+        self.pane.may_suspend = not self.busy
+        self.greeting.show()
+
+    async def new_conversation(self) -> None:
+        """Leave this session as it is; the next prompt opens a new one."""
+        await opening.begin_new(self)
+
+    async def open_session(self, handle: str) -> None:
+        """Replace the conversation by a stored session."""
+        await opening.open_handle(self, handle)
+
+    async def retry(self) -> None:
+        """Ask the last question again as a new branch."""
+        if self.conversation is not None and await opening.may_leave(self):
+            self.turns.retry(self.conversation)
+
+    async def rename(self, title: str) -> None:
+        """Set the session's title for good."""
+        if self.conversation is not None:
+            await self.conversation.rename(title)
+            self.show_facts()
+
+    async def leave(self, return_code: int = 0) -> None:
+        """Stop the turn, keep the draft, give the session back, and go."""
+        await self.turns.stop()
+        self._note_draft()
+        await self.drafts.save()
+        report = ExitReport()
+        if self.conversation is not None:
+            if self.conversation.handle and not self.conversation.read_only:
+                report = ExitReport(self.conversation.handle, self.conversation.title)
+            await self.conversation.close()
+        if self.runtime is not None:
+            await self.runtime.close()
+        self.app.exit(report, return_code)
+
+    @on(PromptPane.Prompted)
+    def _prompted(self, event: PromptPane.Prompted) -> None:
+        if self.conversation is not None and self.conversation.read_only:
+            self.composer.load(event.text)
+            self.notify_line("This session is open read-only: open another one, or /new.", "warning")
+        elif self.conversation is None:
+            self.turns.queue.add(event.text)
+            self.show_facts()
+        else:
+            self.greeting.end()
+            self.turns.ask(self.conversation, event.text)
+
+    @on(PromptPane.Commanded)
+    def _commanded(self, event: PromptPane.Commanded) -> None:
+        self.action_command(event.line)
+
+    @on(PromptPane.Edited)
+    @on(TurnRunner.Changed)
+    def _changed(self) -> None:
+        self._note_draft()
+        self.show_facts()
+
+    @on(PromptPane.Refused)
+    def _refused(self, event: PromptPane.Refused) -> None:
+        self.notify_line(event.line, "warning")
+
+    @on(TurnRunner.LeaseTaken)
+    def _lease_taken(self) -> None:
+        self.run_worker(opening.mirror(self), group="opening")
+
+    @on(Composer.TranscriptMoved)
+    def _transcript_moved(self, event: Composer.TranscriptMoved) -> None:
+        if event.pages:
+            self.transcript.scroll_relative(y=event.pages * (self.transcript.size.height - 2), animate=False)
+        else:
+            self.run_worker(self.history.to_end(), group="history")
+
+    def action_end(self) -> None:
+        """Go to the end of the conversation."""
+        self.run_worker(self.history.to_end(), group="history")
+
+    def action_command(self, line: str) -> None:
+        """Carry out a slash command."""
+        self.run_worker(COMMANDS.run(self, line), group="command")
+
+    def action_escape(self) -> None:
+        """Stop the turn; else drop the newest prompt that is held back."""
+        if self.busy:
+            self.run_worker(self.turns.stop(), group="stop")
+        elif self.turns.queue.take_newest() is not None:
+            self._changed()
+
+    def action_copy_answer(self) -> None:
+        """Copy the last answer as Markdown."""
+        answer = self.history.last_answer()
+        if answer is None:
+            self.notify_line("There is no answer to copy yet.")
+        else:
+            self.app.copy_to_clipboard(answer)
+            self.notify_line("The last answer is in the clipboard.")
+
+    @on(Composer.Interrupted)
+    def action_interrupt(self) -> None:
+        """Ctrl+C: copy a selection, stop a turn, clear a draft; else leave when pressed twice."""
+        selected = self.get_selected_text()
+        if selected:
+            self.app.copy_to_clipboard(selected)
+            self.clear_selection()
+        elif self.busy:
+            self.run_worker(self.turns.stop(), group="stop")
+        elif not self.pane.clear_draft():
+            if monotonic() < self._again_until:
+                self.run_worker(self.leave(), group="leave")
+            self._again_until = monotonic() + AGAIN_SECONDS
+            self.show_facts("ctrl+c again to quit")
+            self.set_timer(AGAIN_SECONDS, self.show_facts)
+            return
+        self._again_until = 0.0
+
+    def _note_draft(self) -> None:
+        if self.runtime is not None and self.conversation is not None:
+            self.drafts.note(self.conversation, Draft(self.composer.prompt, self.turns.queue.prompts))
+
+    async def _questions(self) -> Sequence[str]:
+        if self.runtime is None:
+            return ()
+        try:
+            return await self.runtime.questions(self.conversation)
+        except LocalAgentError as error:
+            self.notify_line(str(error), "error")
+            return ()

@@ -1,0 +1,94 @@
+"""The other screens that the main screen opens."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from textual.screen import Screen
+
+from local_agent.domain.errors import LocalAgentError
+from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.screens.errors import ErrorsScreen
+from local_agent.tui.screens.help import HelpScreen, keys_of
+from local_agent.tui.screens.models import ModelsScreen
+from local_agent.tui.screens.runtime import RuntimeScreen, gather_groups
+from local_agent.tui.screens.sessions import SessionsScreen
+
+if TYPE_CHECKING:
+    from local_agent.runtime.conversation import Conversation
+    from local_agent.runtime.runtime import Runtime
+
+NoticeKind = Literal["information", "warning", "error"]
+
+
+class Doors(Screen[None]):
+    """Each opens one screen once the store is open, and says so when it is not."""
+
+    runtime: Runtime | None = None
+    conversation: Conversation | None = None
+    glyphs: Glyphs
+
+    def notify_line(self, text: str, kind: NoticeKind = "information") -> None:
+        """Say one line to the person."""
+        raise NotImplementedError
+
+    async def open_session(self, handle: str) -> None:
+        """Replace the conversation by a stored session."""
+        raise NotImplementedError
+
+    def show_facts(self) -> None:
+        """Draw what is known of the conversation again."""
+        raise NotImplementedError
+
+    def open_sessions(self) -> None:
+        """The session picker."""
+        runtime = self._ready()
+        if runtime is None:
+            return
+        current = self.conversation.handle if self.conversation is not None else ""
+        self.app.push_screen(SessionsScreen(runtime, current=current, glyphs=self.glyphs), self._picked)
+
+    def open_runtime(self) -> None:
+        """What is running."""
+        runtime = self._ready()
+        if runtime is None:
+            return
+        gather = partial(gather_groups, runtime, self.conversation)
+        self.app.push_screen(RuntimeScreen(gather, glyphs=self.glyphs))
+
+    def open_errors(self) -> None:
+        """What went wrong in this conversation."""
+        if self._ready() is None or self.conversation is None:
+            return
+        self.app.push_screen(ErrorsScreen(self.conversation.errors, glyphs=self.glyphs))
+
+    def open_help(self) -> None:
+        """Keys and commands."""
+        self.app.push_screen(HelpScreen(keys_of(self), glyphs=self.glyphs))
+
+    async def choose_model(self, name: str | None) -> None:
+        """Answer with another model from the next prompt on; None asks which."""
+        runtime = self._ready()
+        conversation = self.conversation
+        if runtime is None or conversation is None:
+            return
+        if name is None:
+            models = ModelsScreen(runtime.state, current=conversation.model, glyphs=self.glyphs)
+            name = await self.app.push_screen_wait(models)
+        if name is None:
+            return
+        try:
+            await conversation.set_model(name)
+        except LocalAgentError as error:
+            self.notify_line(str(error), "error")
+        self.show_facts()
+
+    def _picked(self, handle: str | None) -> None:
+        if handle:
+            self.run_worker(self.open_session(handle), group="opening")
+
+    def _ready(self) -> Runtime | None:
+        if self.runtime is None:
+            self.notify_line("The database is still being opened: one moment.")
+        return self.runtime

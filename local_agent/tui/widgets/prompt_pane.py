@@ -1,0 +1,169 @@
+"""The lower part of the main screen: completions, the composer, and what its keys bring back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.getters import query_one
+from textual.message import Message
+from textual.widgets import Static, TextArea
+
+from local_agent.tui.commands.table import COMMANDS, is_command
+from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.prompt_queue import PromptQueue
+from local_agent.tui.recall import Recall
+from local_agent.tui.terminal import EditorFailed, edit_text
+from local_agent.tui.widgets.completion import CompletionList
+from local_agent.tui.widgets.composer import Composer
+
+Questions = Callable[[], Awaitable[Sequence[str]]]
+
+
+class PromptPane(Vertical):
+    """Posts a prompt or a command when Enter is pressed, and ``Edited`` whenever the text changes."""
+
+    DEFAULT_CSS = """
+    PromptPane {
+        height: auto;
+        & > Horizontal { height: auto; padding: 0 2; border-top: solid $border-blurred; }
+        & #sign { width: 2; height: 1; color: $text-primary; text-style: bold; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+g", "edit", "Write in $VISUAL", id="composer.edit", show=False)
+    ]
+
+    @dataclass
+    class Prompted(Message):
+        """A prompt, whole."""
+
+        text: str
+
+    @dataclass
+    class Commanded(Message):
+        """A slash command."""
+
+        line: str
+
+    class Edited(Message):
+        """The text is another one now."""
+
+    @dataclass
+    class Refused(Message):
+        """Something that was asked for here can't be done; ``line`` says why."""
+
+        line: str
+
+    composer = query_one(Composer)
+    completions = query_one(CompletionList)
+
+    def __init__(self, queue: PromptQueue, questions: Questions, glyphs: Glyphs = UNICODE) -> None:
+        super().__init__()
+        self.may_suspend = True
+        """False while a turn runs: an editor would stop it."""
+        self._queue = queue
+        self._questions = questions
+        self._glyphs = glyphs
+        self._recall = Recall()
+        self._recalled = ""
+
+    def compose(self) -> ComposeResult:
+        yield CompletionList()
+        with Horizontal():
+            yield Static(self._glyphs.prompt, id="sign", markup=False)
+            yield Composer()
+
+    def clear_draft(self) -> bool:
+        """Empty the composer; Up brings the text back. False when it was empty."""
+        text = self.composer.prompt
+        if not text:
+            return False
+        self._recall.cleared = text
+        self.composer.load("")
+        return True
+
+    def action_edit(self) -> None:
+        """Write the prompt in the person's editor."""
+        if not self.may_suspend:
+            self.post_message(self.Refused("The editor would stop the running turn: stop it with Esc first."))
+            return
+        try:
+            with self.app.suspend():
+                text = edit_text(self.composer.prompt)
+        except (EditorFailed, SuspendNotSupported) as error:
+            self.post_message(self.Refused(str(error) or "This terminal can't be lent to an editor."))
+        else:
+            self.composer.load(text)
+        self.app.refresh()
+
+    @on(TextArea.Changed)
+    def _changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        text = self.composer.text
+        if self._recall.active and text != self._recalled:
+            self._recall.end()
+        self._offer(() if self._recall.active else COMMANDS.complete(text))
+        self.post_message(self.Edited())
+
+    @on(Composer.Submitted)
+    def _submitted(self, event: Composer.Submitted) -> None:
+        self._recall.end()
+        self.composer.load("")
+        if is_command(event.text):
+            self.post_message(self.Commanded(event.text))
+        else:
+            self.post_message(self.Prompted(event.text))
+
+    @on(Composer.RecallWanted)
+    async def _recall_wanted(self, event: Composer.RecallWanted) -> None:
+        if event.older:
+            await self._older()
+        else:
+            self._put(self._recall.newer())
+
+    async def _older(self) -> None:
+        typed = self.composer.prompt
+        if not typed and (held := self._queue.take_newest()) is not None:
+            self.composer.load(held)
+            return
+        if not self._recall.active:
+            self._recall.begin(await self._questions(), typed)
+        self._put(self._recall.older())
+
+    @on(Composer.CompletionMoved)
+    def _completion_moved(self, event: Composer.CompletionMoved) -> None:
+        if event.step:
+            self.completions.move(event.step)
+            return
+        command = self.completions.chosen
+        if command is None:
+            return
+        if event.submit and not command.hint:
+            self.composer.load("")
+            self.post_message(self.Commanded(f"/{command.name}"))
+        else:
+            self.composer.load(f"/{command.name} ")
+
+    @on(Composer.CompletionClosed)
+    def _completion_closed(self) -> None:
+        self._offer(())
+
+    @on(CompletionList.OptionSelected)
+    def _clicked(self, event: CompletionList.OptionSelected) -> None:
+        self.completions.highlighted = event.option_index
+        self._completion_moved(Composer.CompletionMoved(0, submit=True))
+
+    def _offer(self, commands: Sequence[object]) -> None:
+        self.completions.show(COMMANDS.complete(self.composer.text) if commands else ())
+        self.composer.completing = bool(commands)
+
+    def _put(self, text: str | None) -> None:
+        if text is not None:
+            self.composer.load(text)
+            self._recalled = self.composer.text
