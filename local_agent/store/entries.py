@@ -32,7 +32,7 @@ _WALK = text("""
 """)
 
 _RESULTS = text("""
-    SELECT id, parent, kind FROM entries INDEXED BY entries_of_parent
+    SELECT id, parent FROM entries INDEXED BY entries_of_parent
     WHERE parent IN :parents AND kind = 'result' ORDER BY id
 """).bindparams(bindparam("parents", expanding=True))
 
@@ -44,6 +44,7 @@ _TEXTS = text("""
 
 _UNLIMITED = 2**62
 _NO_KIND = ""
+_KINDS = frozenset(Kind)
 
 _ORIGINS = {Kind.QUESTION: Origin.PERSON, Kind.ASSISTANT: Origin.MODEL, Kind.RESULT: Origin.TOOL}
 
@@ -90,7 +91,7 @@ def walk(
     if leaf is None:
         return []
     values = {"leaf": leaf, "limit": limit, "floor": floor, "stop": stop}
-    return [Node(id, parent, Kind(kind), turn) for id, parent, kind, turn in db.execute(_WALK, values)]
+    return [Node(id, parent, _kind(kind), turn) for id, parent, kind, turn in db.execute(_WALK, values)]
 
 
 def walk_model_facing(db: Session, leaf: int) -> list[Node]:
@@ -110,8 +111,8 @@ def with_results(db: Session, nodes: Sequence[Node]) -> list[Node]:
     assistants = [node.id for node in nodes if node.kind is Kind.ASSISTANT]
     turns = {node.id: node.turn_id for node in nodes}
     for ids in _batches(assistants):
-        for key, parent, kind in db.execute(_RESULTS, {"parents": ids}):
-            results.setdefault(parent, []).append(Node(key, parent, Kind(kind), turns[parent]))
+        for key, parent in db.execute(_RESULTS, {"parents": ids}):
+            results.setdefault(parent, []).append(Node(key, parent, Kind.RESULT, turns[parent]))
     return [each for node in reversed(nodes) for each in (node, *results.get(node.id, ()))]
 
 
@@ -124,6 +125,11 @@ def read(db: Session, nodes: Sequence[Node], session_id: int = 0) -> list[Entry]
     for batch in _batches([node.id for node in nodes]):
         found.update(_fetch(db, batch))
     return [found.get(node.id) or _unreadable(node, session_id) for node in nodes]
+
+
+def _kind(value: str) -> Kind:
+    """A damaged kind is no reason to lose the path: the entry's text will be found unreadable."""
+    return Kind(value) if value in _KINDS else Kind.MARKER
 
 
 def _fetch(db: Session, ids: Sequence[int]) -> dict[int, Entry]:

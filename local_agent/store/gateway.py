@@ -119,6 +119,8 @@ class _Lane:
             driver_of(connection).interrupt()
 
     async def close(self) -> None:
+        if self._closing.is_set():
+            return
         self._closing.set()
         done = asyncio.wrap_future(self._pool.submit(self._disconnect))
         await asyncio.wait([done], timeout=CLOSE_SECONDS)
@@ -142,8 +144,12 @@ class _Lane:
 
     def _once(self, work: Callable[[Session], T], writes: bool) -> T:
         connection = self._connect().execution_options(writes=writes)
-        with Session(connection, autoflush=False, expire_on_commit=False) as db, db.begin():
-            return work(db)
+        with Session(connection, autoflush=False, expire_on_commit=False) as db:
+            result = work(db)
+            if writes:
+                db.commit()
+            # A read is rolled back: after a damaged page SQLite refuses even to commit nothing.
+            return result
 
     def _connect(self) -> Connection:
         if self._connection is None or self._connection.closed:

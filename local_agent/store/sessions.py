@@ -33,7 +33,7 @@ def _rows() -> Select[SessionRow, str, int, LeaseRow]:
 
 
 def _infos(db: Session, query: Select[SessionRow, str, int, LeaseRow]) -> list[SessionInfo]:
-    return [_info(*row) for row in db.execute(query).tuples()]
+    return [_info(*row) for row in db.execute(query)]
 
 
 def _info(row: SessionRow, root: str, error_count: int, lease: LeaseRow | None) -> SessionInfo:

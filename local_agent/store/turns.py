@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin, Turn, TurnStatus, Usage
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
-from local_agent.store import error_trail, sessions
+from local_agent.store import error_trail
 from local_agent.store.clock import utc_now
 from local_agent.store.entries import Node, insert_entry, read
 from local_agent.store.models import EntryRow, HeadMoveRow, OpenReplyRow, PromptTextRow, SessionRow, TurnRow
@@ -59,7 +59,7 @@ def begin(db: Session, session_id: int, handle: str, opening: Opening) -> OpenTu
         ),
     )
     _move_head(db, question)
-    sessions.change(db, session_id, turn_count=SessionRow.turn_count + 1)
+    db.get_one(SessionRow, session_id).turn_count += 1
     return OpenTurn(row.id, session_id, handle, question)
 
 
@@ -89,11 +89,12 @@ def settle(db: Session, turn: OpenTurn, outcome: Outcome) -> Entry | None:
         entry = _insert_reply(
             db, turn.session_id, turn.id, turn.question.id, outcome.reply, outcome.entry_status
         )
-    _close_turn(db, turn.id, outcome.status, outcome.stop_reason, outcome.usage)
+    _close_turn(row, outcome.status, outcome.stop_reason, outcome.usage)
     db.execute(delete(OpenReplyRow).where(OpenReplyRow.session_id == turn.session_id))
     if outcome.error is not None:
         error_trail.add(db, turn.session_id, turn.id, outcome.error)
-    sessions.change(db, turn.session_id, last_activity=utc_now())
+    db.get_one(SessionRow, turn.session_id).last_activity = utc_now()
+    db.flush()
     return entry
 
 
@@ -107,10 +108,11 @@ def recover(db: Session, session_id: int) -> Turn | None:
         _insert_reply(db, session_id, left.turn_id, left.parent, _reply(left), EntryStatus.INTERRUPTED)
         db.delete(left)
     running = TurnRow.session_id == session_id, TurnRow.status == TurnStatus.RUNNING
-    found = list(db.scalars(select(TurnRow.id).where(*running).order_by(TurnRow.id)))
-    for turn_id in found:
-        _close_turn(db, turn_id, TurnStatus.INTERRUPTED, "process ended", Usage())
-    return by_ids(db, found[-1:]).get(found[-1]) if found else None
+    found = list(db.scalars(select(TurnRow).where(*running).order_by(TurnRow.id)))
+    for row in found:
+        _close_turn(row, TurnStatus.INTERRUPTED, "process ended", Usage())
+    db.flush()
+    return _turn(found[-1]) if found else None
 
 
 def open_reply(db: Session, session_id: int) -> Reply | None:
@@ -173,27 +175,31 @@ def _insert_reply(
     return entry
 
 
-def _close_turn(db: Session, turn_id: int, status: TurnStatus, stop_reason: str | None, usage: Usage) -> None:
-    end = {"status": status, "stop_reason": stop_reason, "ended_at": utc_now(), **asdict(usage)}
-    db.execute(update(TurnRow).where(TurnRow.id == turn_id).values(**end))
+def _close_turn(row: TurnRow, status: TurnStatus, stop_reason: str | None, usage: Usage) -> None:
+    row.status = status
+    row.stop_reason = stop_reason
+    row.ended_at = utc_now()
+    for name, value in asdict(usage).items():
+        setattr(row, name, value)
 
 
 def _move_head(db: Session, entry: Entry, cause: str = "turn") -> None:
-    session_id = entry.session_id
-    head = db.scalar(select(SessionRow.head).where(SessionRow.id == session_id))
-    newest = db.scalar(select(func.max(HeadMoveRow.number)).where(HeadMoveRow.session_id == session_id))
-    db.execute(
-        insert(HeadMoveRow).values(
-            session_id=session_id,
+    session = db.get_one(SessionRow, entry.session_id)
+    newest = db.scalar(select(func.max(HeadMoveRow.number)).where(HeadMoveRow.session_id == session.id))
+    db.add(
+        HeadMoveRow(
+            session_id=session.id,
             number=(newest or 0) + 1,
-            from_entry=head,
+            from_entry=session.head,
             to_entry=entry.id,
             cause=cause,
             turn_id=entry.turn_id,
             created_at=entry.created_at,
         )
     )
-    sessions.change(db, session_id, head=entry.id, last_entry=entry.id, last_activity=entry.created_at)
+    session.head = session.last_entry = entry.id
+    session.last_activity = entry.created_at
+    db.flush()
 
 
 def _keep_prompt(db: Session, text: str) -> str | None:

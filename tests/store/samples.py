@@ -1,0 +1,92 @@
+"""Values that store tests write, and a long session put straight into the file."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from local_agent.domain.entries import EntryStatus, ErrorRecord, TurnStatus, Usage
+from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
+from local_agent.domain.sessions import NewSession
+from local_agent.store.held import HeldSession
+from local_agent.store.store import Store
+
+ROOT = "/projects/tidy"
+VERSION = "0.1.0"
+
+
+def new_session(title: str = "Polish the page", *, root: str = ROOT, headless: bool = False) -> NewSession:
+    return NewSession(root, title, "ollama", "http://127.0.0.1:11434", "tiny:1b", headless=headless)
+
+
+def opening(text: str = "What is a tree?", parent: int | None = None) -> Opening:
+    return Opening(text, parent, "tiny:1b", system_prompt="Answer in one line.")
+
+
+def settled(text: str = "A plant with a trunk.") -> Outcome:
+    return Outcome(TurnStatus.SETTLED, EntryStatus.SETTLED, "stop", Reply(text), Usage(12, 5))
+
+
+def failed(line: str = "The server is gone.") -> Outcome:
+    record = ErrorRecord("generation", line, "raw words", "What is a tree?", "tiny:1b", "ollama")
+    return Outcome(TurnStatus.FAILED, EntryStatus.FAILED, None, Reply(), Usage(), record)
+
+
+async def talk(
+    store: Store, *questions: str, root: str = ROOT, title: str = "Polish the page"
+) -> HeldSession:
+    """A session with one settled turn for each question."""
+    held: HeldSession | None = None
+    for question in questions:
+        if held is None:
+            held, turn = await store.create(new_session(title, root=root), opening(question))
+        else:
+            turn = await held.begin(opening(question, held.info.head))
+        await held.settle(turn, settled(f"On {question}"))
+    assert held is not None
+    return held
+
+
+async def reply_half(held: HeldSession, turn: OpenTurn, text: str = "A plant wi") -> None:
+    await held.keep(turn, Reply(text, thinking="Trees, then."))
+
+
+def fill(path: Path, session_id: int, count: int, *, size: int = 200) -> None:
+    """Add ``count`` entries to the end of a session's path, alternately asked and answered."""
+    text = "x" * size
+    with closing(sqlite3.connect(path)) as db:
+        (head,) = db.execute("SELECT head FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        (top,) = db.execute("SELECT max(id) FROM entries").fetchone()
+        (turn,) = db.execute("SELECT max(id) FROM turns").fetchone()
+        entries, turns, moves = [], [], []
+        for offset in range(1, count + 1):
+            asked = offset % 2 == 1
+            turn += asked
+            if asked:
+                turns.append((turn, session_id))
+            parent = head if offset == 1 else top + offset - 1
+            kind, origin = ("question", "person") if asked else ("assistant", "model")
+            entries.append((top + offset, session_id, turn, parent, kind, origin, text))
+            moves.append((session_id, 1000 + offset, parent, top + offset, turn))
+        db.executemany(
+            "INSERT INTO turns (id, session_id, status, model, model_digest, started_at)"
+            " VALUES (?, ?, 'settled', 'tiny:1b', '', '2026-01-01T00:00:00.000Z')",
+            turns,
+        )
+        db.executemany(
+            "INSERT INTO entries (id, session_id, turn_id, parent, kind, origin, text, status, created_at,"
+            " context, thinking, calls) VALUES (?, ?, ?, ?, ?, ?, ?, 'settled', '2026-01-01T00:00:00.000Z',"
+            " '', '', '')",
+            entries,
+        )
+        db.executemany(
+            "INSERT INTO head_moves (session_id, number, from_entry, to_entry, cause, turn_id, created_at)"
+            " VALUES (?, ?, ?, ?, 'turn', ?, '2026-01-01T00:00:00.000Z')",
+            moves,
+        )
+        db.execute(
+            "UPDATE sessions SET head = ?, last_entry = ? WHERE id = ?",
+            (top + count, top + count, session_id),
+        )
+        db.commit()

@@ -1,0 +1,110 @@
+"""Unsent work comes back to who may have it, and to nobody else."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from local_agent.domain.sessions import Draft
+from local_agent.store.store import Store
+from tests.store.other_process import OtherProcess
+from tests.store.samples import ROOT, VERSION, talk
+
+LOSSLESS = Draft("half a\0 thought \ud800\n\x1b[31m", ("first \udc80", "second"))
+
+
+def rows(database: Path, table: str) -> int:
+    with closing(sqlite3.connect(database)) as db:
+        (count,) = db.execute(f"SELECT count(*) FROM {table}").fetchone()
+    assert isinstance(count, int)
+    return count
+
+
+async def test_a_draft_comes_back_as_it_was(store: Store) -> None:
+    await store.save_draft(ROOT, None, Draft("first try"))
+    await store.save_draft(ROOT, None, LOSSLESS)
+
+    assert await store.take_draft(ROOT, None) == LOSSLESS
+    assert await store.take_draft(ROOT, None) == LOSSLESS
+
+
+async def test_an_empty_draft_removes_what_was_kept_and_writes_nothing(store: Store, database: Path) -> None:
+    await store.save_draft(ROOT, None, Draft(" \n"))
+    assert await store.take_draft(ROOT, None) is None
+    assert rows(database, "workspaces") == 0
+
+    await store.save_draft(ROOT, None, LOSSLESS)
+    await store.save_draft(ROOT, None, Draft(""))
+    assert await store.take_draft(ROOT, None) is None
+    assert rows(database, "drafts") == 0
+
+
+async def test_places_keep_their_drafts_apart(store: Store) -> None:
+    held, other = await talk(store, "one"), await talk(store, "two")
+    await store.save_draft(ROOT, None, Draft("loose"))
+    await store.save_draft(ROOT, held.info.id, Draft("of one"))
+    await store.save_draft("/projects/else", None, Draft("elsewhere"))
+
+    assert await store.take_draft(ROOT, None) == Draft("loose")
+    assert await store.take_draft(ROOT, held.info.id) == Draft("of one")
+    assert await store.take_draft(ROOT, other.info.id) is None
+    assert await store.take_draft("/projects/else", None) == Draft("elsewhere")
+    assert await store.take_draft("/projects/unknown", None) is None
+
+
+async def test_a_draft_of_a_living_process_is_left_to_it(store: Store, database: Path) -> None:
+    with OtherProcess(database) as other:
+        other.tell("draft", "typed over there")
+        assert await store.take_draft(ROOT, None) is None
+        await store.save_draft(ROOT, None, Draft("typed here"))
+        assert other.tell("take_draft") == {"text": "typed over there"}
+        other.die()
+
+        assert await store.take_draft(ROOT, None) == Draft("typed here")
+        await store.save_draft(ROOT, None, Draft(""))
+        assert await store.take_draft(ROOT, None) == Draft("typed over there")
+
+    with OtherProcess(database) as third:
+        assert third.tell("take_draft") == {"text": None}
+
+
+async def test_the_newest_of_the_dead_comes_first_and_none_is_lost(store: Store, database: Path) -> None:
+    for text in ("older", "newer"):
+        with OtherProcess(database) as other:
+            other.tell("draft", text)
+            other.die()
+
+    assert await store.take_draft(ROOT, None) == Draft("newer")
+    await store.save_draft(ROOT, None, Draft(""))
+    assert await store.take_draft(ROOT, None) == Draft("older")
+
+
+async def test_a_process_number_used_again_is_another_process(store: Store, database: Path) -> None:
+    await store.save_draft(ROOT, None, Draft("of a process that is gone"))
+    with closing(sqlite3.connect(database)) as db:
+        db.execute("UPDATE drafts SET process_start = '1'")
+        db.commit()
+
+    assert await store.take_draft(ROOT, None) == Draft("of a process that is gone")
+
+
+async def test_a_draft_of_another_machine_is_left_alone(store: Store, database: Path) -> None:
+    await store.save_draft(ROOT, None, Draft("of another machine"))
+    with closing(sqlite3.connect(database)) as db:
+        db.execute("UPDATE drafts SET machine_id = 'elsewhere', pid = 1")
+        db.commit()
+
+    assert await store.take_draft(ROOT, None) is None
+
+
+async def test_a_draft_outlives_the_boot_of_its_process(store: Store, database: Path) -> None:
+    await store.save_draft(ROOT, None, Draft("before the restart"))
+    with closing(sqlite3.connect(database)) as db:
+        db.execute("UPDATE drafts SET boot_id = 'the boot before'")
+        db.commit()
+    await store.close()
+
+    again = Store.open(database, program_version=VERSION)
+    assert await again.take_draft(ROOT, None) == Draft("before the restart")
+    await again.close()
