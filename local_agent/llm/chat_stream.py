@@ -22,6 +22,8 @@ from local_agent.llm.wire import Chunk, Finish, LineSplitter, read_chunk
 TIMEOUT = httpx.Timeout(connect=5.0, read=None, write=30.0, pool=5.0)
 _HEADERS = {"Accept": "application/x-ndjson", "Accept-Encoding": "identity"}
 _ERROR_LIMIT = 256 * 1024
+_BURST_SECONDS = 0.01
+"""How long what has already arrived may be read before everything else gets its turn."""
 _AFTER_DONE_SECONDS = 0.5
 """How long the end of the body may come after ``done``, so that the connection can be used again."""
 
@@ -93,7 +95,11 @@ async def _chunks(response: httpx.Response) -> AsyncGenerator[Chunk, None]:
     """The values of the body, up to the last one of the reply."""
     splitter = LineSplitter()
     data = response.aiter_bytes()
+    rested = time.monotonic()
     async for piece in data:
+        if time.monotonic() - rested > _BURST_SECONDS:
+            await asyncio.sleep(0)
+            rested = time.monotonic()
         for line in splitter.feed(piece):
             chunk = read_chunk(line)
             if chunk is not None:

@@ -255,6 +255,12 @@ def no_model(name: str, raw: str = "") -> ModelError:
     )
 
 
+def closed(address: ServerAddress) -> ModelError:
+    """The backend was closed, so nothing is sent any more."""
+    line = f"The connection to {address.display} is closed."
+    return ModelError(ModelErrorKind.UNREACHABLE, line, "Start the program again.")
+
+
 def cut_off(raw: str = "") -> ModelError:
     """The reply ended before its end."""
     return ModelError(

@@ -11,7 +11,7 @@ import httpx
 
 from local_agent.domain.errors import ModelError
 from local_agent.domain.models import ModelInfo, ServerState
-from local_agent.llm.failures import Explainer, no_model, read_error
+from local_agent.llm.failures import Explainer, closed, no_model, read_error
 from local_agent.llm.host import ServerAddress
 from local_agent.llm.model_rows import full_name, is_cloud_name, merge_running, merge_show, row_to_model
 from local_agent.llm.wire import malformed
@@ -115,6 +115,8 @@ class Inventory:
         return await self._ask("GET", path, None, "")
 
     async def _ask(self, method: str, path: str, body: Document | None, model: str) -> Document:
+        if self._client.is_closed:
+            raise closed(self._address)
         explain = Explainer(self._address, model)
         try:
             response = await self._client.request(method, path, json=body, timeout=_TIMEOUT)

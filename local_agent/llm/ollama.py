@@ -12,7 +12,7 @@ from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.models import ModelInfo, ServerState
 from local_agent.domain.ports import ChatRequest, NoticePart, StreamPart
 from local_agent.llm.chat_stream import TIMEOUT, stream_reply
-from local_agent.llm.failures import Unanswered
+from local_agent.llm.failures import Unanswered, closed
 from local_agent.llm.host import ServerAddress, is_this_machine, without_variable
 from local_agent.llm.inventory import Inventory
 from local_agent.llm.wire import chat_body
@@ -29,9 +29,14 @@ class OllamaBackend:
 
     def __init__(self, address: ServerAddress) -> None:
         self._address = address
-        # No proxy for loopback, no redirect to another host.
+        # No proxy for loopback, no redirect to another host; so plain http to loopback meets no TLS,
+        # and need not spend 50 ms on loading certificates.
         self._client = ollama.AsyncClient(
-            address.url, timeout=TIMEOUT, follow_redirects=False, trust_env=not address.is_loopback
+            address.url,
+            timeout=TIMEOUT,
+            follow_redirects=False,
+            trust_env=not address.is_loopback,
+            verify=address.scheme == "https" or not address.is_loopback,
         )
         self._http: httpx.AsyncClient = self._client._client
         if not address.is_loopback and address.scheme == "http":
@@ -73,7 +78,7 @@ class OllamaBackend:
         Asked again only while nothing has arrived: without ``think`` when that is refused, twice
         after a pause when the server is busy, once when the connection was closed unanswered.
         """
-        await self._check_address()
+        await self._check()
         version, model = await self._version(), await self._find(request.model)
         digest = (model.digest if model else "") or request.model
         retries = _Retries()
@@ -103,8 +108,10 @@ class OllamaBackend:
             if notice:
                 yield NoticePart(notice)
 
-    async def _check_address(self) -> None:
+    async def _check(self) -> None:
         """A name that means this machine is looked up whenever a conversation is sent there."""
+        if self._http.is_closed:
+            raise closed(self._address)
         if not (self._address.is_loopback and self._address.is_name):
             return
         if not await asyncio.to_thread(is_this_machine, self._address.host):

@@ -54,7 +54,7 @@ async def test_state(server: OllamaServer, backend: OllamaBackend) -> None:
     assert llama.digest == LLAMA.digest
     assert llama.size == LLAMA.size
     assert (llama.parameters, llama.quantization, llama.family) == ("3.2B", "Q4_K_M", "llama")
-    assert llama.capabilities == {"completion", "tools"}
+    assert llama.capabilities == frozenset({"completion", "tools"})
     assert llama.modified_at == "2026-05-04T08:11:12.123Z"
     assert not llama.loaded
     assert not by_name["embed:latest"].can_chat
@@ -168,7 +168,7 @@ async def test_an_old_server(version: str) -> None:
     assert by_name["llama3.2:3b"].loaded
     assert by_name["llama3.2:3b"].loaded_window == (4096 if version == "0.20.0" else None)
     knows = version != "0.5.0"
-    assert by_name["embed:latest"].capabilities == ({"embedding"} if knows else None)
+    assert by_name["embed:latest"].capabilities == (frozenset({"embedding"}) if knows else None)
 
 
 @pytest.mark.parametrize(
@@ -279,3 +279,21 @@ async def test_the_account_key_does_not_cross_a_network_in_the_clear(
     await backend.close()
     assert server.log[0].path.startswith("http://box.invalid" if through_proxy else "/api")
     assert server.log[0].headers.get("authorization") == sent
+
+
+async def test_after_close_there_are_words_too(server: OllamaServer) -> None:
+    backend = OllamaBackend(parse_host(server.url))
+    await backend.state()
+    await backend.close()
+    assert not (await backend.state()).reachable
+    assert await backend.loaded("llama3.2:3b") is None
+    with pytest.raises(ModelError, match="is closed"):
+        await backend.describe("llama3.2:3b")
+    with pytest.raises(ModelError, match="is closed"):
+        await anext(backend.stream(ChatRequest("llama3.2:3b", (Message("user", "?"),), 4096, 100)))
+    assert server.chats == []
+
+
+async def test_a_cloud_name_that_is_not_in_the_list(backend: OllamaBackend) -> None:
+    model = await backend.describe("qwen3-coder:480b-cloud")
+    assert (model.location, model.proxied) == (Location.CLOUD, True)

@@ -156,7 +156,7 @@ async def test_every_line_passes_the_official_client(engine: str, version: str) 
         parts = [part async for part in await official.chat("m", ASKED, stream=True)]
         assert "".join(part.message.content or "" for part in parts) == "Let me see."
         assert [made.function.name for part in parts for made in part.message.tool_calls or ()] == ["read"]
-        await official.close()
+        await official._client.aclose()
 
 
 @pytest.mark.parametrize(

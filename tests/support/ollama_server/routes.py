@@ -71,7 +71,7 @@ class ApiRoutes:
         name = str(body.get("model") or body.get("name") or "")
         if not name:
             raise Refusal(400, "model is required")
-        model = self._server.models.get(full_name(name))
+        model = self._server.models.get(full_name(name)) or _cloud_model(name)
         if model is None:
             raise Refusal(404, f"model '{full_name(name)}' not found")
         await response.json(200, registry.show(model, self._server.version))
@@ -85,11 +85,7 @@ class ApiRoutes:
 
     async def _chat(self, request: Request, response: Response, record: RequestRecord) -> None:
         body = check_shape(record.json)
-        name = str(body["model"])
-        if is_cloud_name(name) and full_name(name) not in self._server.models:
-            model = ModelSpec(name, ("completion", "tools", "thinking"), "cloud")
-        else:
-            model = self._find(name)
+        model = self._find(str(body["model"]))
         if model.engine == "cloud":
             if not self._server.signed_in:
                 await response.json(401, {"error": "unauthorized", "signin_url": _SIGN_IN})
@@ -104,7 +100,7 @@ class ApiRoutes:
             await self._play(body, model, response, record)
 
     def _find(self, name: str) -> ModelSpec:
-        model = self._server.models.get(full_name(name))
+        model = self._server.models.get(full_name(name)) or _cloud_model(name)
         if model is None:
             raise Refusal(404, f"model '{name}' not found")
         return model
@@ -183,3 +179,8 @@ class ApiRoutes:
             yield
         finally:
             slot.release()
+
+
+def _cloud_model(name: str) -> ModelSpec | None:
+    """What a cloud name needs no manifest for."""
+    return ModelSpec(name, ("completion", "tools", "thinking"), "cloud") if is_cloud_name(name) else None
