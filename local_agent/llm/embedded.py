@@ -39,7 +39,9 @@ class EmbeddedBackend:
         # One thread, so that a reply waits for the one before it and no model is freed under one.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
         self._engine: Engine | None = None
+        self._asked_window = 0
         self._running: set[_Generation] = set()
+        self._closed = False
 
     @property
     def address(self) -> str:
@@ -88,6 +90,9 @@ class EmbeddedBackend:
 
     async def close(self) -> None:
         """Stop what runs, wait for it, and free the model."""
+        if self._closed:
+            return
+        self._closed = True
         for generation in tuple(self._running):
             generation.stop()
         self._thread.submit(self._unload)
@@ -112,13 +117,15 @@ class EmbeddedBackend:
 
     def _loaded_engine(self, window: int, generation: _Generation) -> tuple[Engine, float | None]:
         """The model in memory with this window, and the seconds it took to load if it wasn't there."""
-        if self._engine is not None and self._engine.window == window:
+        if self._engine is not None and self._asked_window == window:
             return self._engine, None
         generation.put(ProgressPart(Phase.LOADING))
         started = time.monotonic()
         self._unload()
-        gguf.read_header(self._path)
-        self._engine = Engine(self._path, window, self._threads)
+        # Beyond the trained window the engine would only allocate, up to being killed for it.
+        trained = gguf.describe(self._path).trained_window
+        self._engine = Engine(self._path, min(window, trained or window), self._threads)
+        self._asked_window = window
         return self._engine, time.monotonic() - started
 
     def _unload(self) -> None:

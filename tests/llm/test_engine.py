@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
-    yield Engine(small_model(), window=512, threads=2)
+    yield Engine(small_model(), window=512, threads=1)
 
 
 def status_of(engine: Engine, path: str, body: object = None) -> int:
@@ -71,13 +71,13 @@ import sys
 from pathlib import Path
 from local_agent.domain.errors import ModelError
 from local_agent.llm.engine import Engine
-for path, window in ((Path(sys.argv[1]), 50_000_000), (Path(sys.argv[2]), 512)):
-    try:
-        Engine(path, window)
-    except ModelError:
-        continue
+try:
+    Engine(Path(sys.argv[2]), 512)
+except ModelError:
+    pass
+else:
     sys.exit(3)
-engine = Engine(Path(sys.argv[1]), 512)
+engine = Engine(Path(sys.argv[1]), 512, threads=1)
 body = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 3, "stream": True}
 engine.chat(body, lambda chunk: False)
 """
