@@ -65,6 +65,21 @@ def clock(stamp: str, now: datetime | None = None) -> str:
     return f"{day(then, today)}, {then:%H:%M}"
 
 
+def left(stamp: str, now: datetime | None = None) -> str:
+    """A time to come, with how far off it is: ``13:29, 4 min left``."""
+    then = moment(stamp)
+    if then is None:
+        return ""
+    minutes = (then - (now or datetime.now(UTC))).total_seconds() / _MINUTE
+    if minutes < 0:
+        return f"{clock(stamp, now)}, over"
+    if minutes > 10 * _DAY / _MINUTE:
+        return "for good"
+    return (
+        f"{clock(stamp, now)}, {seconds(minutes * _MINUTE) if minutes < 90 else f'{minutes / 60:.0f} h'} left"
+    )
+
+
 def size(count: int | None) -> str:
     """Bytes in decimal units, as model pages give them: ``93 MB``, ``2.6 GB``."""
     if count is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, cast
 
 from textual.app import App
 from textual.binding import ActiveBinding
@@ -25,6 +25,11 @@ class Entry:
     shown: str
     """Its key or the command to type."""
     run: Callable[[], Awaitable[object] | None]
+
+
+class _Composer(Protocol):
+    def load(self, text: str) -> None:
+        """Replace the text."""
 
 
 class PaletteProvider(Provider):
@@ -83,8 +88,9 @@ def _belongs_here(active: ActiveBinding) -> bool:
 
 
 async def _carry_out(screen: Screen[Any], command: Command) -> None:
+    """Do it, or put it into the composer when it wants an argument."""
     if command.least:
-        await screen.run_action(f"load_command('/{command.name} ')")
+        cast(_Composer, screen.query_one("Composer")).load(f"/{command.name} ")
     else:
         await screen.run_action(command_action(command.name))
 

@@ -141,7 +141,7 @@ class CommandTable:
 
     def _offer(self, name: str) -> str:
         begun = [word for word in self._by_name if name and word.startswith(name)]
-        close = begun or difflib.get_close_matches(name, list(self._by_name), n=2, cutoff=0.5)
+        close = begun or difflib.get_close_matches(name, list(self._by_name), n=1, cutoff=0.5)
         if close:
             return f"Did you mean {' or '.join(f'/{word}' for word in close[:3])}?"
         return "/help shows them all."

@@ -8,16 +8,16 @@ from textual.content import Content
 
 from local_agent.domain.text import one_line
 from local_agent.tui.lines import Line, indented, wrap
-from local_agent.tui.quantities import clock, seconds, size, tokens
+from local_agent.tui.quantities import clock, left, seconds, size, tokens
 from local_agent.tui.widgets.row_list import fit
 from local_agent.tui.workspace_names import short_path
 
 LABEL_WIDTH = 18
 _NARROW_LABEL = 11
 
-_BYTES = frozenset({"size", "in video memory", "database size"})
+_BYTES = frozenset({"size", "in video memory"})
 _TOKENS = frozenset({"window", "trained window", "loaded window", "used", "prompt", "reply"})
-_TIMES = frozenset({"started", "kept until", "last backup"})
+_TIMES = frozenset({"started"})
 _PATHS = frozenset({"folder", "path"})
 _ABSENT = {"last backup": "none yet", "problem": "none", "branch": "none"}
 _DURATIONS = frozenset({"load", "reading prompt", "writing", "first token"})
@@ -27,7 +27,8 @@ def labelled_lines(title: str, facts: Mapping[str, object], width: int) -> list[
     """A titled group; a fact that is not known says so."""
     label_width = LABEL_WIDTH if width >= 44 else _NARROW_LABEL
     lines = [Line(Content.styled(one_line(title), "bold"))]
-    for label, value in facts.items():
+    for name, value in facts.items():
+        label = name.replace("_", " ")
         head = fit(Content.styled(one_line(label), "$text-muted"), label_width - 1) + " "
         text = wrap(_content(label, value), max(width - label_width, 8))
         lines += indented(text, head, Content(" " * label_width))
@@ -53,4 +54,6 @@ def _written(label: str, value: object) -> str:
         return seconds(value)
     if isinstance(value, str) and label in _TIMES:
         return clock(value) or value
+    if isinstance(value, str) and label == "kept until":
+        return left(value) or value
     return short_path(value) if isinstance(value, str) and label in _PATHS else str(value)

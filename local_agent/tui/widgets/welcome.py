@@ -19,7 +19,7 @@ from local_agent.tui.widgets.typeset_view import TypesetView
 from local_agent.tui.workspace_names import folder_name, short_path
 
 LABEL_WIDTH = 8
-ROOMY_WIDTH = 48
+ROOMY_WIDTH = 56
 SUGGESTED_MODEL = "qwen3:4b"
 
 
@@ -92,7 +92,7 @@ def welcome_lines(facts: WelcomeFacts, glyphs: Glyphs, width: int) -> list[Line]
     lines += _labelled("here", Content(short_path(facts.workspace)), width)
     lines += _labelled("model", _model(facts, glyphs), width)
     if facts.latest is not None:
-        lines += _labelled("last", _latest(facts.latest, glyphs), width)
+        lines += _labelled("last", _latest(facts.latest, glyphs, width - LABEL_WIDTH), width)
     lines.append(BLANK)
     for content in _ways(facts):
         lines += wrap(content, width)
@@ -104,7 +104,9 @@ def _small(facts: WelcomeFacts, glyphs: Glyphs, width: int) -> list[Line]:
     where = Content.styled(folder_name(facts.workspace), "$text-muted")
     rows = [Line(where.truncate(width, ellipsis=True)), *wrap(_model(facts, glyphs, short=True), width)]
     if facts.latest is not None:
-        rows.append(Line(_latest(facts.latest, glyphs).truncate(width, ellipsis=True)))
+        handle, title = facts.latest.handle, one_line(facts.latest.title)
+        latest = Content.assemble((handle, "$text-primary"), f" {glyphs.dot} {title}")
+        rows.append(Line(latest.truncate(width, ellipsis=True)))
     return rows + [Line(way.truncate(width, ellipsis=True)) for way in _ways(facts)]
 
 
@@ -131,13 +133,13 @@ def _model(facts: WelcomeFacts, glyphs: Glyphs, *, short: bool = False) -> Conte
             return Content.assemble(one_line(facts.model), (f" {glyphs.dot} {where}", "$text-muted"))
 
 
-def _latest(latest: SessionInfo, glyphs: Glyphs) -> Content:
+def _latest(latest: SessionInfo, glyphs: Glyphs, room: int) -> Content:
+    """Handle, title and age in one row; the title gives way."""
+    dot = f" {glyphs.dot} "
     when = since(latest.last_activity)
-    return Content.assemble(
-        (latest.handle, "$text-primary"),
-        f" {glyphs.dot} {one_line(latest.title)}",
-        (f" {glyphs.dot} {when}" if when else "", "$text-muted"),
-    )
+    age = Content.styled(dot + when if when else "", "$text-muted")
+    name = Content.assemble((latest.handle, "$text-primary"), dot, one_line(latest.title))
+    return Content.assemble(name.truncate(max(room - age.cell_length, 1), ellipsis=True), age)
 
 
 def _ways(facts: WelcomeFacts) -> list[Content]:

@@ -1,0 +1,178 @@
+"""The runtime view, the error trail, the model picker and the help, on what really runs."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from textual.widgets import Input
+
+from local_agent.domain.entries import Usage
+from local_agent.tui.commands import COMMANDS
+from local_agent.tui.screens.errors import ErrorsScreen
+from local_agent.tui.screens.help import HelpScreen, KeyHelp
+from local_agent.tui.screens.models import ModelsScreen
+from local_agent.tui.screens.runtime import RuntimeScreen, gather_groups, usage_facts
+from local_agent.tui.widgets.labelled import labelled_lines
+from tests.runtime.opened import events_of, opened
+from tests.store.samples import failed, new_session, opening
+from tests.support.ollama_server import ModelSpec, OllamaServer
+from tests.tui.pilots import screen_text, until
+from tests.tui.stage import Stage, runtime_of, second_process, workspace_of
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+async def test_each_fact_of_what_runs_is_shown(home: Path) -> None:
+    async with OllamaServer() as server:
+        server.script("A plant with a trunk.")
+        async with opened(home, server.url) as runtime:
+            conversation = runtime.new_conversation()
+            await events_of(conversation.ask("What is a [b]tree[/b]?"))
+            app = Stage(RuntimeScreen(partial(gather_groups, runtime, conversation)))
+            async with app.run_test(size=(120, 60)) as pilot:
+                await until(pilot, lambda: "Last turn" in screen_text(pilot))
+                shown = flat(screen_text(pilot))
+                assert f"handle {conversation.handle}" in shown
+                assert "title What is a [b]tree[/b]?" in shown
+                assert f"name {conversation.model}" in shown
+                assert "lease held by this process" in shown
+                assert server.url in shown
+                assert "revision 0001" in shown
+                assert "first token" in shown
+                for label in ("digest", "window", "loaded", "size", "folder", "started"):
+                    assert label in shown
+                await pilot.press("escape")
+                await until(pilot, lambda: app.given)
+
+
+async def test_looking_again_shows_what_changed(home: Path) -> None:
+    async with OllamaServer() as server, opened(home, server.url) as runtime:
+        app = Stage(RuntimeScreen(partial(gather_groups, runtime, runtime.new_conversation())))
+        async with app.run_test(size=(120, 60)) as pilot:
+            await until(pilot, lambda: "answers yes" in flat(screen_text(pilot)))
+            await server.refuse()
+            await pilot.press("r")
+            await until(pilot, lambda: "answers no" in flat(screen_text(pilot)))
+
+
+async def test_it_can_be_read_to_its_end_in_the_smallest_terminal(home: Path) -> None:
+    async with runtime_of(home) as runtime:
+        screen = RuntimeScreen(partial(gather_groups, runtime, None))
+        app = Stage(screen)
+        async with app.run_test(size=(30, 12)) as pilot:
+            await until(pilot, lambda: "Workspace" in screen_text(pilot))
+            await pilot.press("end")
+            await until(pilot, lambda: "textual" in screen_text(pilot))
+
+
+def test_numbers_are_written_as_people_read_them() -> None:
+    facts = usage_facts(Usage(6021, 214, None, 0.4, 5.2, 0.6), 6235, 32768)
+    lines = [flat(line.content.plain) for line in labelled_lines("Last turn", facts, 60)]
+    assert lines == [
+        "Last turn",
+        "used 6.2k tokens",
+        "of the window 19%",
+        "prompt 6.0k tokens",
+        "reply 214 tokens",
+        "first token 600 ms",
+        "reading prompt 400 ms",
+        "writing 5.2 s",
+        "speed 41 tokens/s",
+    ]
+    lines = labelled_lines("Model", {"size": 98_362_432, "digest": None, "loaded": False, "can": []}, 60)
+    assert [flat(line.content.plain) for line in lines] == [
+        "Model",
+        "size 98 MB",
+        "digest not known",
+        "loaded no",
+        "can none",
+    ]
+
+
+async def test_the_trail_of_errors_is_newest_first_with_its_raw_words(home: Path) -> None:
+    async with second_process(home) as store:
+        held, turn = await store.create(new_session(root=workspace_of(home)), opening())
+        await held.settle(turn, failed("The first [failure]."))
+        turn = await held.begin(opening(parent=held.info.head))
+        await held.settle(turn, failed("The second failure."))
+        handle = held.info.handle
+    async with runtime_of(home) as runtime:
+        conversation = await runtime.view(handle)
+        app = Stage(ErrorsScreen(conversation.errors))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: "The second failure." in screen_text(pilot))
+            shown = screen_text(pilot)
+            assert shown.index("The second failure.") < shown.index("The first [failure].")
+            assert shown.count("raw words") == 2
+            assert "generation · tiny:1b · ollama" in shown
+            assert "Errors · 2" in shown
+
+
+async def test_no_errors(home: Path) -> None:
+    async with runtime_of(home) as runtime:
+        app = Stage(ErrorsScreen(runtime.new_conversation().errors))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: "Nothing went wrong" in screen_text(pilot))
+
+
+MODELS = [
+    ModelSpec("qwen3:4b", capabilities=("completion", "tools", "thinking")),
+    ModelSpec("gemma3:12b", capabilities=("completion", "vision")),
+    ModelSpec("nomic-embed-text:latest", capabilities=("embedding",)),
+]
+
+
+async def test_a_model_is_found_by_typing_and_chosen_by_enter(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server, opened(home, server.url) as runtime:
+        app = Stage(screen := ModelsScreen(runtime.state, current="qwen3:4b"))
+        async with app.run_test(size=(120, 30)) as pilot:
+            await until(pilot, lambda: len(screen.shown) == 3)
+            assert screen.shown[screen.row_list.highlighted or 0].name == "qwen3:4b"
+            await pilot.press(*"gem")
+            await until(pilot, lambda: [model.name for model in screen.shown] == ["gemma3:12b"])
+            await pilot.press("enter")
+            await until(pilot, lambda: app.given)
+    assert app.given == ["gemma3:12b"]
+
+
+async def test_a_model_that_makes_embeddings_is_not_chosen(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server, opened(home, server.url) as runtime:
+        app = Stage(screen := ModelsScreen(runtime.state))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: len(screen.shown) == 3)
+            await pilot.press(*"embed", "enter")
+            await until(pilot, lambda: "does not chat" in screen_text(pilot))
+            await pilot.press("escape")
+            await until(pilot, lambda: app.given)
+    assert app.given == [None]
+
+
+async def test_a_silent_server_and_an_empty_one_have_their_lines(home: Path) -> None:
+    async with runtime_of(home) as runtime:
+        app = Stage(screen := ModelsScreen(runtime.state))
+        async with app.run_test(size=(80, 24)) as pilot:
+            problem = (await runtime.state()).problem
+            await until(pilot, lambda: flat(problem) in flat(screen_text(pilot)))
+            assert not screen.shown
+    async with OllamaServer(models=[]) as server, opened(home, server.url) as runtime:
+        app = Stage(screen := ModelsScreen(runtime.state))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: "ollama pull" in screen_text(pilot))
+            screen.query_one(Input).value = "x"
+            await pilot.press("enter")
+            assert not app.given
+
+
+async def test_help_is_made_from_the_command_table_and_the_keys() -> None:
+    app = Stage(HelpScreen([KeyHelp("shift+enter, ctrl+j, alt+enter", "Break the line")]))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "Break the line" in screen_text(pilot))
+        shown = screen_text(pilot)
+        for command in COMMANDS:
+            assert command.usage in shown
+        assert "alt+enter" in shown
+        await pilot.press("f1")
+        await until(pilot, lambda: app.given)
