@@ -70,14 +70,13 @@ def left(stamp: str, now: datetime | None = None) -> str:
     then = moment(stamp)
     if then is None:
         return ""
-    minutes = (then - (now or datetime.now(UTC))).total_seconds() / _MINUTE
-    if minutes < 0:
+    ahead = (then - (now or datetime.now(UTC))).total_seconds()
+    if ahead < 0:
         return f"{clock(stamp, now)}, over"
-    if minutes > 10 * _DAY / _MINUTE:
+    if ahead > 10 * _DAY:
         return "for good"
-    return (
-        f"{clock(stamp, now)}, {seconds(minutes * _MINUTE) if minutes < 90 else f'{minutes / 60:.0f} h'} left"
-    )
+    distance = seconds(ahead) if ahead < 2 * _HOUR else f"{ahead / _HOUR:.0f} h"
+    return f"{clock(stamp, now)}, {distance} left"
 
 
 def size(count: int | None) -> str:
