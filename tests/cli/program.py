@@ -15,6 +15,7 @@ from local_agent.config.paths import Paths
 from local_agent.config.settings import OllamaSettings, Settings
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
+from tests.support.ollama_server import RequestRecord
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
@@ -59,6 +60,13 @@ def run(
         check=False,
     )
     return Ran(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def sent_messages(record: RequestRecord) -> list[tuple[str, str]]:
+    """Role and content of every message of a chat request."""
+    messages = record.body["messages"]
+    assert isinstance(messages, list)
+    return [(message["role"], message["content"]) for message in messages]
 
 
 def shim(folder: Path) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from local_agent.cli.handles import quoted
 from local_agent.cli.stored import whole_path
-from tests.cli.program import converse, environment, opened, run, shim, stored_session
+from tests.cli.program import converse, environment, opened, run, sent_messages, shim, stored_session
 from tests.support.ollama_server import OllamaServer, Turn, end, http, say
 
 
@@ -103,7 +103,7 @@ async def test_show_as_json_carries_the_next_request(home: Path, project: Path, 
             pass
         await resumed.close()
 
-    sent = [(message["role"], message["content"]) for message in server.chats[-1].body["messages"]]
+    sent = sent_messages(server.chats[-1])
     carried = [(message["role"], message["content"]) for message in document["messages"]]
     assert carried == sent[:-1]
     assert "Speak like a sailor." in carried[0][1]
