@@ -69,4 +69,6 @@ class TurnLimits:
     save_every: float = 0.25
     tell_silence_every: float = 20.0
     stop_within: float = 0.15
-    """How long a stop waits for the stream to close, and for a question that is being stored."""
+    """How long a stop waits for the stream to close."""
+    store_within: float = 1.0
+    """How long a stop waits for the question to be stored, which a locked database may hold up."""

@@ -80,7 +80,7 @@ class RunningTurn:
         beginning = asyncio.create_task(self._begun())
         try:
             await self._first_of({beginning})
-            await asyncio.wait({beginning}, timeout=self._limits.stop_within)
+            await asyncio.wait({beginning}, timeout=self._limits.store_within)
             if not beginning.done():
                 raise Stopped
             return beginning.result()

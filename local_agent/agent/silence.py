@@ -37,8 +37,8 @@ async def watch_silence(
                 quiet, told, seen = 0.0, 0, reply.parts_seen
             if limit and reply.started and quiet >= limit:
                 raise sentences.silent(limit)
-            if quiet >= (told + 1) * every:
-                told += 1
+            if quiet >= (told + 1) * every and (looking is None or looking.done()):
+                told = int(quiet / every)
                 looking = asyncio.create_task(_look(backend, model, reply, emit, int(quiet)))
     finally:
         if looking is not None:
