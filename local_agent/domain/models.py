@@ -57,4 +57,6 @@ class ServerState:
     version: str | None = None
     problem: str = ""
     """One line when it is not reachable."""
+    hint: str = ""
+    """The way out of ``problem``."""
     models: tuple[ModelInfo, ...] = field(default_factory=tuple)

@@ -13,7 +13,8 @@ import httpx
 
 from local_agent.domain.errors import ModelError
 from local_agent.domain.ports import DonePart, StreamPart, TextPart
-from local_agent.llm.failures import Explainer, Words, cut_off, read_error
+from local_agent.llm.error_words import Words, read_error
+from local_agent.llm.failures import Explainer, cut_off
 from local_agent.llm.host import ServerAddress
 from local_agent.llm.leaked_thinking import LeakedThinking
 from local_agent.llm.wire import Chunk, Finish, LineSplitter, read_chunk

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import httpx
 
 from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.text import one_line
+from local_agent.llm.error_words import Words, unwrap
 from local_agent.llm.host import ServerAddress
 from local_agent.llm.wire import malformed
 
@@ -33,50 +32,6 @@ _WORDS = 240
 
 class Unanswered(ModelError):
     """The connection was closed before a byte of an answer: the one failure that may be tried again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What a server said, whatever it was wrapped in."""
-
-    text: str
-    signin_url: str = ""
-    is_json: bool = False
-
-
-def read_error(body: bytes, content_type: str = "") -> Words:
-    """The words in the body of an HTTP error: nested JSON unwrapped, HTML left out."""
-    text = body.decode("utf-8", "replace").strip()
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        is_page = "html" in content_type.lower() or text.startswith("<")
-        return Words("" if is_page else text)
-    url = value.get("signin_url") if isinstance(value, dict) else None
-    return Words(unwrap(value), url if isinstance(url, str) else "", True)
-
-
-def unwrap(value: object, depth: int = 4) -> str:
-    """The message inside ``{"error": ...}``, ``{"message": ...}`` and JSON documents in strings."""
-    if isinstance(value, dict):
-        inner = next((value[key] for key in ("error", "message") if value.get(key)), None)
-        if inner is not None and depth:
-            return unwrap(inner, depth - 1)
-        return json.dumps(value) if value else ""
-    if isinstance(value, str):
-        return _unwrap_text(value.strip(), depth)
-    return "" if value is None else json.dumps(value)
-
-
-def _unwrap_text(text: str, depth: int) -> str:
-    if text.startswith("{") and depth:
-        try:
-            inner = json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-        if isinstance(inner, dict):
-            return unwrap(inner, depth - 1)
-    return text
 
 
 class Explainer:
@@ -149,7 +104,9 @@ class Explainer:
             hint = "Check OLLAMA_HOST or ollama.host, and whether that machine is on."
         else:
             line = f"No Ollama server answers at {self._address.display}."
-            hint = "Start it with: ollama serve"
+            # Without the variable a server listens on its own machine only.
+            there = "Start it there with: OLLAMA_HOST=0.0.0.0 ollama serve"
+            hint = "Start it with: ollama serve" if self._address.is_loopback else there
         return ModelError(ModelErrorKind.UNREACHABLE, line, hint, raw)
 
     def _redirect(self, status: int, location: str) -> ModelError:

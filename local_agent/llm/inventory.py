@@ -11,7 +11,8 @@ import httpx
 
 from local_agent.domain.errors import ModelError
 from local_agent.domain.models import ModelInfo, ServerState
-from local_agent.llm.failures import Explainer, closed, no_model, read_error
+from local_agent.llm.error_words import read_error
+from local_agent.llm.failures import Explainer, closed, no_model
 from local_agent.llm.host import ServerAddress
 from local_agent.llm.model_rows import full_name, is_cloud_name, merge_running, merge_show, row_to_model
 from local_agent.llm.wire import malformed
@@ -40,7 +41,7 @@ class Inventory:
             version = await self.version(fresh=True)
             models, running = await asyncio.gather(self.models(fresh=True), self._running())
         except ModelError as error:
-            return ServerState(self._address.url, reachable=False, problem=error.line)
+            return ServerState(self._address.url, reachable=False, problem=error.line, hint=error.hint)
         merged = await self._fill_old(merge_running(models, running or ()))
         return ServerState(self._address.url, reachable=True, version=version, models=merged)
 

@@ -6,12 +6,14 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
+import httpx
 import pytest
 
 from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.ports import ChatRequest, TextPart
 from local_agent.domain.requests import Message
-from local_agent.llm.failures import unwrap
+from local_agent.llm.error_words import unwrap
+from local_agent.llm.failures import Explainer
 from local_agent.llm.host import parse_host
 from local_agent.llm.ollama import OllamaBackend
 from tests.support.ollama_server import (
@@ -118,6 +120,12 @@ CASES = [
     Case(500, "error parsing tool call: raw='{', err=unexpected end", Kind.MALFORMED, "tool call"),
     Case(500, 'llama-server returned invalid tool call arguments for "f": x', Kind.MALFORMED, "tool call"),
     Case(500, "tool 'x' not found", Kind.MALFORMED, "tool call"),
+    Case(400, '{"error":{"code":500,"message":"Conversation roles must alternate","type":"server_error"}}',
+         Kind.SERVER, "roles must alternate"),
+    Case(500, "llama-server chat error: map[code:500 message:Failed to parse input at pos 5: <x>]",
+         Kind.MALFORMED, "tool call"),
+    Case(500, "timed out waiting for llama-server to start - progress 0.50", Kind.SERVER, "timed out"),
+    Case(400, "illegal base64 data at input byte 4", Kind.SERVER, "base64"),
     Case(500, "llama-server binary not found (checked: /usr/lib)", Kind.SERVER, "binary not found"),
     Case(401, "unauthorized", Kind.UNAUTHORIZED, "unauthorized"),
     Case(403, "ollama cloud is disabled: remote model unavailable", Kind.UNAUTHORIZED, "cloud is disabled"),
@@ -254,6 +262,18 @@ async def test_an_overflow_is_an_error_and_never_a_cut(engine: str, version: str
         await backend.close()
     assert found.kind is Kind.CONTEXT_OVERFLOW
     assert server.chats[0].dropped == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "hint"),
+    [
+        ("localhost", "Start it with: ollama serve"),
+        ("box.lan", "Start it there with: OLLAMA_HOST=0.0.0.0 ollama serve"),
+    ],
+)
+def test_where_to_start_a_server(host: str, hint: str) -> None:
+    refused = httpx.ConnectError("All connection attempts failed")
+    assert Explainer(parse_host(host)).transport(refused, begun=False).hint == hint
 
 
 def test_unwrapping_ends() -> None:

@@ -217,6 +217,7 @@ async def test_a_server_that_is_gone_is_a_state(server: OllamaServer, backend: O
     state = await backend.state()
     assert (state.reachable, state.models) == (False, ())
     assert state.problem == f"No Ollama server answers at {parse_host(server.url).display}."
+    assert state.hint == "Start it with: ollama serve"
     assert await backend.loaded("llama3.2:3b") is None
     await server.accept()
     assert (await backend.state()).reachable

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from types import TracebackType
 
-from tests.support.ollama_server.connection import Connection, Disconnected, Request, Response
-from tests.support.ollama_server.control import ControlRoutes
+from tests.support.ollama_server.dispatch import Dispatcher
 from tests.support.ollama_server.faults import Fault
 from tests.support.ollama_server.log import RequestRecord
 from tests.support.ollama_server.memory import Memory
 from tests.support.ollama_server.registry import ModelSpec, full_name
-from tests.support.ollama_server.routes import ApiRoutes
 from tests.support.ollama_server.script import Turn
 
 ANY_MODEL = ""
@@ -46,13 +43,10 @@ class OllamaServer:
         self._strict = strict
         self._port = port
         self._turns: dict[str, deque[Turn]] = {}
-        self._faults: list[Fault] = []
+        self.faults: list[Fault] = []
         self._gates: dict[str, asyncio.Event] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._connections = 0
         self._listener: asyncio.Server | None = None
-        self._api = ApiRoutes(self)
-        self._control = ControlRoutes(self)
+        self._dispatcher = Dispatcher(self)
 
     async def __aenter__(self) -> OllamaServer:
         await self.start()
@@ -82,7 +76,7 @@ class OllamaServer:
 
     def fault(self, *faults: Fault) -> None:
         """Append faults; each is used up by one request to its path."""
-        self._faults.extend(faults)
+        self.faults.extend(faults)
 
     def release(self, gate: str) -> None:
         """Open a gate, for the step that waits there or will."""
@@ -91,7 +85,7 @@ class OllamaServer:
     def reset(self) -> None:
         """Forget script, faults, gates, log and loaded models."""
         self._turns.clear()
-        self._faults.clear()
+        self.faults.clear()
         self._gates.clear()
         self.log.clear()
         self.memory = Memory()
@@ -131,7 +125,9 @@ class OllamaServer:
 
     async def accept(self) -> None:
         """Listen, for the first time or again after ``refuse``."""
-        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=1 << 26)
+        self._listener = await asyncio.start_server(
+            self._dispatcher.serve, "127.0.0.1", self._port, limit=1 << 26
+        )
         self._port = self._listener.sockets[0].getsockname()[1]
 
     async def refuse(self) -> None:
@@ -139,9 +135,7 @@ class OllamaServer:
         if self._listener is not None:
             self._listener.close()
             self._listener = None
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._dispatcher.drop()
 
     async def stop(self) -> None:
         """Stop listening and drop every connection."""
@@ -149,93 +143,6 @@ class OllamaServer:
 
     def _gate(self, name: str) -> asyncio.Event:
         return self._gates.setdefault(name, asyncio.Event())
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self._connections += 1
-        connection = Connection(reader, writer)
-        try:
-            await self._serve_requests(connection, self._connections)
-        except (Disconnected, asyncio.CancelledError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            self._tasks.discard(task)
-            with contextlib.suppress(asyncio.CancelledError):
-                await connection.close()
-
-    async def _serve_requests(self, connection: Connection, number: int) -> None:
-        while request := await connection.read_request():
-            if not await self._answer(connection, request, number):
-                return
-
-    async def _answer(self, connection: Connection, request: Request, number: int) -> bool:
-        """Answer one request while watching the connection; True when it can carry another one."""
-        record = RequestRecord(
-            number=len(self.log) + 1,
-            connection=number,
-            method=request.method,
-            path=request.path,
-            headers=dict(request.headers),
-            raw=request.body.decode("utf-8", "replace"),
-            json=request.parsed(),
-            accepted=time.monotonic(),
-        )
-        response = Response(connection, record, request.method)
-        if request.path.startswith("/_ctl/"):
-            await self._control.answer(request, response)
-            return True
-        self.log.append(record)
-        work = asyncio.ensure_future(self._work(request, response, record))
-        watch = asyncio.ensure_future(connection.wait_for_disconnect())
-        try:
-            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done() and not response.severed:
-                record.disconnected = time.monotonic()
-                return False
-            await work
-            return response.keep_alive
-        except Disconnected:
-            record.disconnected = time.monotonic()
-            return False
-        finally:
-            await _cancelled(work, watch)
-
-    async def _work(self, request: Request, response: Response, record: RequestRecord) -> None:
-        fault = next((fault for fault in self._faults if fault.hits(request.path)), None)
-        if fault is not None:
-            self._faults.remove(fault)
-            record.fault = fault.kind
-            if await _play_fault(fault, response):
-                return
-        await self._api.answer(request, response, record)
-
-
-async def _play_fault(fault: Fault, response: Response) -> bool:
-    """Play a fault; False when the request is answered normally afterwards."""
-    match fault.kind:
-        case "slow_headers":
-            await asyncio.sleep(fault.seconds)
-            return False
-        case "close_before_headers":
-            await response.abort()
-        case "rst_before_headers":
-            response.reset()
-        case "accept_and_hang":
-            await asyncio.Event().wait()
-        case _:
-            if isinstance(fault.body, str):
-                await response.whole(fault.status, fault.body.encode(), fault.content_type, fault.headers)
-            else:
-                await response.json(fault.status, fault.body)
-    return True
-
-
-async def _cancelled(*tasks: asyncio.Future[None]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def free_port() -> int:
