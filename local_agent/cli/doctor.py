@@ -16,6 +16,7 @@ from local_agent import __version__
 from local_agent.cli.startup import Startup
 from local_agent.cli.streams import write, write_json
 from local_agent.config.launch import LaunchOptions
+from local_agent.config.load import load_without_files
 from local_agent.config.settings import Settings
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.models import ModelInfo, ServerState
@@ -58,11 +59,11 @@ def doctor(as_document: bool) -> int:
 async def examine(startup: Startup) -> Report:
     """Look at everything and change nothing: no database is made for it."""
     report = Report(_installed(), _paths(startup))
-    settings = Settings()
     try:
         settings = startup.load().settings
     except LocalAgentError as error:
         report.problems.append(str(error))
+        settings = load_without_files().settings
     options = LaunchOptions(startup.workspace, save=startup.paths.database.exists())
     try:
         await _examine_runtime(report, options, settings, startup)

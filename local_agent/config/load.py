@@ -33,17 +33,29 @@ class LoadedSettings:
 
 def load_settings(paths: Paths, workspace: Path, env: Mapping[str, str] = os.environ) -> LoadedSettings:
     """Load and check everything; ``ConfigError`` names file, line and key."""
-    keys = settings_keys()
     values: dict[str, Any] = {}
-    origins = dict.fromkeys(keys, "default")
+    origins: dict[str, str] = {}
     for file, of_project in ((paths.config_file, False), (workspace / PROJECT_FILE, True)):
         if not os.path.lexists(file):
             continue
         from local_agent.config.file import read_file  # yaml and pydantic: 100 ms, only where a file exists
 
-        for found in read_file(file, keys, of_project=of_project):
+        for found in read_file(file, settings_keys(), of_project=of_project):
             values[found.key] = found.value
             origins[found.key] = f"{file}, line {found.line}"
+    return _with_environment(values, origins, env)
+
+
+def load_without_files(env: Mapping[str, str] = os.environ) -> LoadedSettings:
+    """Defaults and environment: what can be looked at while a file is broken."""
+    return _with_environment({}, {}, env)
+
+
+def _with_environment(
+    values: Mapping[str, Any], origins: Mapping[str, str], env: Mapping[str, str]
+) -> LoadedSettings:
+    keys = settings_keys()
+    values, origins = dict(values), {**dict.fromkeys(keys, "default"), **origins}
     for variable, name in ENVIRONMENT.items():
         text = env.get(variable, "").strip()
         if text:
