@@ -48,8 +48,8 @@ def test_where_you_are_what_answers_and_how_to_get_back() -> None:
         "here    /projects/tidy",
         "model   tiny:1b · Ollama, http://127.0.0.1:11434",
         "last    a1b2c3d · Flaky [b]test[/] · on 2020-01-01",
-        "ctrl+s or /sessions gets an earlier conversation back",
-        "f1 shows what the keys do",
+        "ctrl+s, /sessions   earlier conversations",
+        "--resume latest     the last one, at the next start",
     ]
 
 
@@ -59,14 +59,17 @@ def test_where_you_are_what_answers_and_how_to_get_back() -> None:
         (
             Missing.SERVER,
             "model   no Ollama answers at http://127.0.0.1:11434",
-            ["ollama serve in another terminal starts it", "f3 the built-in engine with a small demo model"],
+            [
+                "ollama serve        in another terminal starts it",
+                "f3                  the built-in engine, with a small model",
+            ],
         ),
         (
             Missing.MODEL,
             "model   Ollama at http://127.0.0.1:11434 has no model yet",
             [
-                "ollama pull qwen3:4b in another terminal gets one",
-                "f3 the built-in engine with a small demo model",
+                "ollama pull qwen3:4b  in another terminal gets one",
+                "f3                  the built-in engine, with a small model",
             ],
         ),
     ],
@@ -87,7 +90,7 @@ def test_before_anything_is_known_it_only_says_where_you_are() -> None:
 
 
 def test_an_unsaved_run_says_so() -> None:
-    assert said(replace(READY, saved=False))[-1] == "Nothing is saved in this run."
+    assert said(replace(READY, saved=False))[-1] == "--no-save           nothing of this run is kept"
 
 
 def test_the_embedded_engine_is_named_as_such() -> None:

@@ -15,6 +15,9 @@ from textual.screen import Screen
 
 from local_agent.tui.commands.table import COMMANDS, Command
 from local_agent.tui.key_names import key_name
+from local_agent.tui.themes import DARK, LIGHT
+
+OURS = (DARK.name, LIGHT.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class PaletteProvider(Provider):
         if hasattr(self.screen, "action_command"):
             yield from (self._command(command, keys) for command in COMMANDS)
         yield from self._bound()
-        for theme in sorted(self.app.available_themes):
+        for theme in sorted(self.app.available_themes, key=lambda name: (name not in OURS, name)):
             yield Entry(f"Theme: {theme}", "", partial(setattr, self.app, "theme", theme))
 
     def _command(self, command: Command, keys: dict[str, str]) -> Entry:
@@ -71,7 +74,7 @@ class PaletteProvider(Provider):
                 continue
             seen.add(binding.action)
             run = partial(self.app.run_action, binding.action, active.node)
-            yield Entry(binding.tooltip or binding.description.capitalize(), key_name(binding.key), run)
+            yield Entry(binding.tooltip or _sentence(binding.description), key_name(binding.key), run)
 
 
 def command_action(name: str) -> str:
@@ -85,6 +88,10 @@ def _belongs_here(active: ActiveBinding) -> bool:
     named = binding.id is not None and bool(binding.description)
     ours = isinstance(active.node, Screen | App) or not binding.system
     return named and ours and active.enabled and not binding.action.startswith("command(")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 async def _carry_out(screen: Screen[Any], command: Command) -> None:

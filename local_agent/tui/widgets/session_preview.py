@@ -12,7 +12,6 @@ from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line, sanitise
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.lines import BLANK, Line, indented, wrap
-from local_agent.tui.markdown.typeset import Typesetter
 from local_agent.tui.quantities import clock, counted, since
 from local_agent.tui.widgets.typeset_view import TypesetView
 from local_agent.tui.workspace_names import short_path
@@ -88,6 +87,9 @@ class _Tail:
                 rows = wrap(Content.styled(text, "bold"), width - bar.cell_length)
                 return indented(rows, bar) + self._failure(entry, width)
             case Kind.ASSISTANT if text:
+                # markdown-it and Pygments cost too much to be imported before the first paint.
+                from local_agent.tui.markdown.typeset import Typesetter
+
                 lines = Typesetter(width, self._glyphs).typeset(text)
                 stopped = entry.status is EntryStatus.INTERRUPTED
                 return lines + ([Line(Content.styled("stopped here", "$text-warning"))] if stopped else [])

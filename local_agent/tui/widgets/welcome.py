@@ -19,6 +19,7 @@ from local_agent.tui.widgets.typeset_view import TypesetView
 from local_agent.tui.workspace_names import folder_name, short_path
 
 LABEL_WIDTH = 8
+KEYS_WIDTH = 20
 ROOMY_WIDTH = 56
 SUGGESTED_MODEL = "qwen3:4b"
 
@@ -94,8 +95,9 @@ def welcome_lines(facts: WelcomeFacts, glyphs: Glyphs, width: int) -> list[Line]
     if facts.latest is not None:
         lines += _labelled("last", _latest(facts.latest, glyphs, width - LABEL_WIDTH), width)
     lines.append(BLANK)
-    for content in _ways(facts):
-        lines += wrap(content, width)
+    for keys, does in _ways(facts):
+        head = fit(Content(", ".join(keys)), max(KEYS_WIDTH, len(", ".join(keys)) + 2))
+        lines += indented(wrap(does, width - head.cell_length), head, Content(" " * head.cell_length))
     return lines
 
 
@@ -107,7 +109,8 @@ def _small(facts: WelcomeFacts, glyphs: Glyphs, width: int) -> list[Line]:
         handle, title = facts.latest.handle, one_line(facts.latest.title)
         latest = Content.assemble((handle, "$text-primary"), f" {glyphs.dot} {title}")
         rows.append(Line(latest.truncate(width, ellipsis=True)))
-    return rows + [Line(way.truncate(width, ellipsis=True)) for way in _ways(facts)]
+    ways = [Content.assemble(keys[0], "  ", does) for keys, does in _ways(facts)]
+    return rows + [Line(way.truncate(width, ellipsis=True)) for way in ways]
 
 
 def _labelled(label: str, content: Content, width: int) -> list[Line]:
@@ -142,25 +145,24 @@ def _latest(latest: SessionInfo, glyphs: Glyphs, room: int) -> Content:
     return Content.assemble(name.truncate(max(room - age.cell_length, 1), ellipsis=True), age)
 
 
-def _ways(facts: WelcomeFacts) -> list[Content]:
-    """What can be done now, each led by the key or the line to type."""
-    ways: list[Content] = []
+def _ways(facts: WelcomeFacts) -> list[tuple[tuple[str, ...], Content]]:
+    """What can be done now: the keys or the lines to type, and what they do."""
+    ways: list[tuple[tuple[str, ...], str]] = []
     if facts.missing is Missing.SERVER:
-        ways.append(_hint("ollama serve", "in another terminal starts it"))
+        ways.append((("ollama serve",), "in another terminal starts it"))
     elif facts.missing is Missing.MODEL:
-        ways.append(_hint(f"ollama pull {SUGGESTED_MODEL}", "in another terminal gets one"))
+        ways.append(((f"ollama pull {SUGGESTED_MODEL}",), "in another terminal gets one"))
     elif facts.missing is Missing.CONSENT:
-        ways.append(_hint("enter", "asks you first, whatever you type"))
+        ways.append((("enter",), "asks you before anything is sent"))
     if facts.missing in (Missing.SERVER, Missing.MODEL) and facts.embedded_possible:
-        ways.append(_hint(facts.demo_key, "the built-in engine with a small demo model"))
+        ways.append(((facts.demo_key,), "the built-in engine, with a small model"))
     if facts.latest is not None:
-        ways.append(_hint(facts.sessions_key, "or /sessions gets an earlier conversation back"))
-    if not facts.saved:
-        ways.append(Content.styled("Nothing is saved in this run.", "$text-warning"))
+        ways.append(((facts.sessions_key, "/sessions"), "earlier conversations"))
+        if facts.missing is Missing.NOTHING:
+            ways.append((("--resume latest",), "the last one, at the next start"))
     elif facts.missing is Missing.NOTHING:
-        ways.append(_hint(facts.help_key, "shows what the keys do"))
-    return ways
-
-
-def _hint(key: str, does: str) -> Content:
-    return Content.assemble(key, (f" {does}", "$text-muted"))
+        ways.append(((facts.help_key, "/help"), "keys and commands"))
+    shown = [(keys, Content.styled(does, "$text-muted")) for keys, does in ways]
+    if not facts.saved:
+        shown.append((("--no-save",), Content.styled("nothing of this run is kept", "$text-warning")))
+    return shown
