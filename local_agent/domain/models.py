@@ -60,3 +60,5 @@ class ServerState:
     hint: str = ""
     """The way out of ``problem``."""
     models: tuple[ModelInfo, ...] = field(default_factory=tuple)
+    cuts_prompts: bool = False
+    """It shortens prompts that are too long, without a word, and can't be told not to."""

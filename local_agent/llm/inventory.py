@@ -15,7 +15,7 @@ from local_agent.llm.error_words import read_error
 from local_agent.llm.failures import Explainer, closed, no_model
 from local_agent.llm.host import ServerAddress
 from local_agent.llm.model_rows import full_name, is_cloud_name, merge_running, merge_show, row_to_model
-from local_agent.llm.wire import malformed
+from local_agent.llm.wire import knows_truncate, malformed
 
 FRESH_SECONDS = 30.0
 _TIMEOUT = httpx.Timeout(10.0, connect=5.0)
@@ -43,7 +43,13 @@ class Inventory:
         except ModelError as error:
             return ServerState(self._address.url, reachable=False, problem=error.line, hint=error.hint)
         merged = await self._fill_old(merge_running(models, running or ()))
-        return ServerState(self._address.url, reachable=True, version=version, models=merged)
+        return ServerState(
+            self._address.url,
+            reachable=True,
+            version=version,
+            models=merged,
+            cuts_prompts=not knows_truncate(version),
+        )
 
     async def version(self, *, fresh: bool = False) -> str | None:
         """The server's version; None when it does not say one."""

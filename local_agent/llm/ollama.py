@@ -15,13 +15,12 @@ from local_agent.llm.chat_stream import TIMEOUT, stream_reply
 from local_agent.llm.failures import Unanswered, closed
 from local_agent.llm.host import ServerAddress, is_this_machine, without_variable
 from local_agent.llm.inventory import Inventory
-from local_agent.llm.wire import chat_body
+from local_agent.llm.wire import chat_body, knows_truncate
 
 with without_variable():
     import ollama
 
 _BUSY_PAUSES = (0.5, 1.5)
-_TRUNCATE_SINCE = (0, 12, 6)
 
 
 class OllamaBackend:
@@ -87,7 +86,7 @@ class OllamaBackend:
             body = chat_body(
                 request,
                 window=not (model and model.proxied),
-                truncate_known=_knows_truncate(version),
+                truncate_known=knows_truncate(version),
                 think=think,
             )
             begun = False
@@ -155,9 +154,3 @@ class _Retries:
             return "The server was busy; it is asked again."
         raise error
 
-
-def _knows_truncate(version: str | None) -> bool:
-    """Whether the server understands ``truncate``; one that does not say its version ignores it at worst."""
-    numbers = [int(part) for part in (version or "").partition("-")[0].split(".") if part.isdigit()]
-    # Development builds call themselves 0.0.0.
-    return not any(numbers) or tuple(numbers) >= _TRUNCATE_SINCE

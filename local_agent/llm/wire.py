@@ -16,6 +16,8 @@ from local_agent.domain.text import decode, normalise, one_line
 LINE_LIMIT = 32 * 1024 * 1024
 """Bytes of one line. A real server's values are small; more than this is not held in memory."""
 
+_TRUNCATE_SINCE = (0, 12, 6)
+
 ReplyPart = ThinkingPart | TextPart | CallPart
 
 
@@ -41,6 +43,13 @@ def chat_body(
     if request.keep_alive is not None:
         body["keep_alive"] = request.keep_alive
     return body
+
+
+def knows_truncate(version: str | None) -> bool:
+    """Whether the server understands ``truncate``; one that does not say its version ignores it at worst."""
+    numbers = [int(part) for part in (version or "").partition("-")[0].split(".") if part.isdigit()]
+    # Development builds call themselves 0.0.0.
+    return not any(numbers) or tuple(numbers) >= _TRUNCATE_SINCE
 
 
 def _message(message: Message) -> dict[str, object]:

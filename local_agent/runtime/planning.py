@@ -38,6 +38,7 @@ class Planner:
         self._memory = memory
         self._model: ModelInfo | None = None
         self._problem: ModelError | None = None
+        self._may_cut = False
         self._preparing = asyncio.Lock()
         self._last_context = ""
 
@@ -89,20 +90,21 @@ class Planner:
         self._last_context = question.context or self._last_context
 
     async def _find_model(self) -> ModelInfo:
-        if self._wanted:
-            model = await self.backend.describe(self._wanted)
-        else:
-            state = await self.backend.state()
-            if not state.reachable:
-                raise ModelError(ModelErrorKind.UNREACHABLE, state.problem, "Start it with: ollama serve")
-            chosen = choose_model(state.models, None)
+        state = await self.backend.state()
+        if not state.reachable:
+            raise ModelError(ModelErrorKind.UNREACHABLE, state.problem, state.hint)
+        self._may_cut = state.cuts_prompts
+        name = self._wanted
+        if not name:
+            chosen = choose_model(state.models, None, self._memory)
             if chosen is None:
                 raise ModelError(
                     ModelErrorKind.NO_MODEL,
                     "The server has no model to chat with.",
                     "Get one, such as: ollama pull qwen3:4b",
                 )
-            model = await self.backend.describe(chosen.name)
+            name = chosen.name
+        model = await self.backend.describe(name)
         self._refuse_foreign(model)
         return model
 
@@ -131,5 +133,6 @@ class Planner:
             keep_alive=self._settings.ollama.keep_alive,
             options=dict(chosen.options),
             watchdog_seconds=chosen.watchdog_seconds,
+            may_cut=self._may_cut,
             refusal=self._problem,
         )

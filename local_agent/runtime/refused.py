@@ -24,7 +24,7 @@ class RefusedBackend:
 
     async def state(self) -> ServerState:
         """Say why nothing is reached."""
-        return ServerState(self.address, reachable=False, problem=str(self._error))
+        return ServerState(self.address, reachable=False, problem=self._error.line, hint=self._error.hint)
 
     async def describe(self, model: str) -> ModelInfo:
         """Refuse."""

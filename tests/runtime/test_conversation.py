@@ -10,11 +10,11 @@ import pytest
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice, TurnStatus
 from local_agent.domain.errors import SessionHeld, StoreError, UsageError
-from local_agent.domain.events import Event, TextDelta, TurnEnded, TurnFailed, TurnStarted
+from local_agent.domain.events import Event, Notice, TextDelta, TurnEnded, TurnFailed, TurnStarted
 from local_agent.domain.ports import Reply
 from local_agent.domain.sessions import Draft
 from tests.runtime.opened import events_of, opened, settings_for
-from tests.support.ollama_server import OllamaServer, Turn, gate, say
+from tests.support.ollama_server import OllamaServer, Turn, done, gate, say
 
 
 def texts(entries: tuple[Entry, ...]) -> list[str]:
@@ -235,3 +235,17 @@ async def test_the_session_list_counts_turns_and_errors(home: Path, server: Olla
         assert [entry.kind for entry in preview.entries] == [Kind.QUESTION, Kind.ASSISTANT]
         facts = await runtime.facts(conversation)
         assert facts.state.reachable and facts.groups()["Database"]
+
+
+@pytest.mark.parametrize(("version", "may_cut"), [("0.12.5", True), ("0.12.6", False)])
+async def test_an_old_server_that_may_have_cut_the_prompt_is_named(
+    home: Path, version: str, may_cut: bool
+) -> None:
+    settings = settings_for("")
+    async with OllamaServer(version=version) as server:
+        server.script(Turn(say("Fine."), done("stop", counts={"prompt_eval_count": 16_000})))
+        settings = replace(settings, ollama=replace(settings.ollama, host=server.url))
+        async with opened(home, "", settings=settings) as runtime:
+            events = await events_of(runtime.new_conversation().ask("Long?"))
+    notices = [event.text for event in events if isinstance(event, Notice)]
+    assert any("cut" in notice for notice in notices) is may_cut
