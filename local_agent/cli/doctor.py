@@ -21,6 +21,7 @@ from local_agent.config.settings import Settings
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.models import ModelInfo, ServerState
 from local_agent.domain.text import one_line
+from local_agent.headless.consent import not_allowed
 from local_agent.headless.jsonl import as_json
 
 LIBRARIES = ("textual", "sqlalchemy", "alembic", "ollama", "xllamacpp")
@@ -97,7 +98,10 @@ async def _examine_runtime(
         report.server, report.notices = facts.state, facts.notices
         if options.save:
             report.database = facts.database
-        _judge_server(report, facts.state)
+        if runtime.consent_needed is not None:
+            report.problems.append(str(not_allowed(runtime.consent_needed, startup.paths.config_file)))
+        else:
+            _judge_server(report, facts.state)
     finally:
         await runtime.close()
 

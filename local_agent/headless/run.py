@@ -14,6 +14,7 @@ from local_agent.config.settings import Settings
 from local_agent.domain.entries import TurnStatus
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.events import Event
+from local_agent.headless.consent import not_allowed
 from local_agent.headless.receipt import Receipt
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
@@ -59,10 +60,7 @@ async def _make_ready(runtime: Runtime, say: Callable[[str], None]) -> None:
         say(notice)
     host = runtime.consent_needed
     if host is not None:
-        raise LocalAgentError(
-            f"{host} is not this machine: your conversation would leave it, so nothing was sent.",
-            f"Allow it with privacy.allowed_hosts: [{host}] in {runtime.paths.config_file}",
-        )
+        raise not_allowed(host, runtime.paths.config_file)
     if runtime.wants_demo:
         told: list[str] = []
         await runtime.use_embedded(await runtime.fetch_demo(lambda step: _tell_once(step.line, told, say)))
