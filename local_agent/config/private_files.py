@@ -11,7 +11,9 @@ def private_folder(path: Path) -> None:
     """Create a folder with mode 0700, its missing parents too."""
     if path.is_dir():
         return
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.parent != path:
+        private_folder(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
     path.chmod(0o700)
 
 

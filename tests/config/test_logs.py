@@ -45,7 +45,8 @@ def test_nothing_exists_before_the_first_line(paths: Paths) -> None:
     (line,) = paths.log_file.read_text().splitlines()
     assert line.endswith("INFO local_agent.test: first second ␛[31m")
     assert paths.log_file.stat().st_mode & 0o777 == 0o600
-    assert paths.logs.stat().st_mode & 0o777 == 0o700
+    for folder in (paths.logs, paths.home, paths.home.parent):
+        assert folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_traceback_keeps_the_words_of_exceptions_to_itself(paths: Paths) -> None:

@@ -11,13 +11,14 @@ from local_agent.domain.errors import ConfigError
 
 
 def test_what_is_written_is_read_back_privately(tmp_path: Path) -> None:
-    path = tmp_path / "home" / "runtime-preferences.json"
+    path = tmp_path / "config" / "home" / "runtime-preferences.json"
     assert Preferences.read(path) == Preferences()
     for wanted in (Preferences("qwen3:4b", ("box.lan",)), Preferences(allowed_hosts=("a", "b"))):
         wanted.write(path)
         assert Preferences.read(path) == wanted
     assert path.stat().st_mode & 0o777 == 0o600
-    assert path.parent.stat().st_mode & 0o777 == 0o700
+    for folder in (path.parent, path.parent.parent):
+        assert folder.stat().st_mode & 0o777 == 0o700
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
