@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from local_agent.store.failures import explain, until_free
@@ -45,12 +46,12 @@ def share(engine: Engine, path: Path) -> tuple[str, ...]:
 
     Returns what the person should know when several processes can't be kept apart here.
     """
-    with engine.connect() as connection:
-        driver = driver_of(connection)
-        try:
+    try:
+        with engine.connect() as connection:
+            driver = driver_of(connection)
             (mode,) = until_free(lambda: driver.execute("PRAGMA journal_mode = WAL").fetchone())
-        except sqlite3.Error as error:
-            raise explain(error) or error from error
+    except (DBAPIError, sqlite3.Error) as error:
+        raise explain(error) or error from error
     kind = network_file_system(path)
     if kind:
         return (f"{path.parent} lies on a network file system ({kind}): use it from one machine at a time.",)

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from local_agent.config.private_files import private_folder
 from local_agent.domain.crashpoints import reach
+from local_agent.domain.errors import StoreError
 from local_agent.store.clock import utc_now
 from local_agent.store.engine import driver_of, make_private_file, sync_folder
 from local_agent.store.examine import APPLICATION_ID, connect_readonly
@@ -27,22 +28,30 @@ from local_agent.store.revisions import (
 )
 
 _APPLIED = """
-    SELECT revision, file_name, digest, program_version, (SELECT version_num FROM alembic_version)
-    FROM schema_migrations ORDER BY revision
+    SELECT revision, file_name, digest, program_version, version_num
+    FROM (SELECT max(version_num) AS version_num FROM alembic_version) LEFT JOIN schema_migrations
+    ORDER BY revision
 """
 
 
-def migrate(engine: Engine, path: Path | None, backups: Path, program_version: str) -> int:
+def migrate(
+    engine: Engine, path: Path | None, backups: Path, program_version: str, folder: Path | None = None
+) -> int:
     """Apply what is pending and return the schema number; Alembic is imported only when something is.
 
     Two processes may do this at once: the second waits for the first one's transaction, then finds
-    nothing left to do. ``path`` None: a database in memory.
+    nothing left to do. ``path`` None: a database in memory. ``folder``: other migrations than our own.
     """
-    step = _Migration(path, backups, migrations_folder(), program_version)
+    step = _Migration(path, backups, folder or migrations_folder(), program_version)
     try:
         with engine.connect() as connection:
             if step.pending(connection):
+                driver = driver_of(connection)
+                # With foreign keys on, rebuilding a table would delete what points at it; this can be
+                # switched only outside a transaction, and is checked as a whole before the commit.
+                driver.execute("PRAGMA foreign_keys = OFF")
                 until_free(lambda: step.apply(connection))
+                driver.execute("PRAGMA foreign_keys = ON")
     except (DBAPIError, sqlite3.Error) as error:
         raise explain(error) or error from error
     return schema_number(step.revisions)
@@ -65,9 +74,9 @@ class _Migration:
         if application != APPLICATION_ID:
             return self.revisions
         rows = driver.execute(_APPLIED).fetchall()
-        applied = [Applied(*row[:4]) for row in rows]
+        applied = [Applied(*row[:4]) for row in rows if row[0] is not None]
         name = self._path or Path("The database")
-        return pending(name, self._backups, self.revisions, applied, rows[0][4] if rows else None)
+        return pending(name, self._backups, self.revisions, applied, rows[0][4])
 
     def apply(self, connection: Connection) -> None:
         """Everything in one transaction: killed at any statement, the next start does it again."""
@@ -79,9 +88,16 @@ class _Migration:
                 back_up(self._path, self._backups, todo[0])
             event.listen(connection, "before_cursor_execute", _each_statement)
             _upgrade(connection, self._folder)
+            if connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
+                raise StoreError(
+                    "The database was not updated: rows would point at nothing.", self._way_back()
+                )
             self._record(connection, todo)
             reach("migrate:before-commit")
         reach("migrate:after-commit")
+
+    def _way_back(self) -> str:
+        return f"It is as it was, with a copy in {self._backups}; use the version that you had."
 
     def _record(self, connection: Connection, todo: Sequence[Revision]) -> None:
         rows = [

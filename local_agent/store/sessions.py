@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, func, literal_column, select, update
+from sqlalchemy import Select, func, literal, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from local_agent.domain.errors import UnknownSession
@@ -11,6 +11,7 @@ from local_agent.domain.sessions import NewSession, SessionInfo, Workspace
 from local_agent.store.clock import utc_now
 from local_agent.store.leases import holder_of
 from local_agent.store.models import ErrorRow, LeaseRow, SessionRow, WorkspaceRow
+from local_agent.store.stored_text import StoredText
 
 CLOSEST_AMONG = 10_000
 """How many of the newest handles a mistyped one is compared with."""
@@ -97,7 +98,7 @@ def page(
         query = query.where(SessionRow.last_entry < before)
     name = SessionRow.handle.op("||")(literal_column("' '")).op("||")(literal_column("sessions.title"))
     for word in text_filter.split():
-        query = query.where(name.op("GLOB")(subsequence(word)))
+        query = query.where(name.op("GLOB")(literal(subsequence(word), StoredText)))
     return _infos(db, query)
 
 

@@ -103,20 +103,21 @@ class Store(Catalogue, Transcripts):
 
         def work(db: Session) -> dict[str, object]:
             connection = db.connection()
-            applied = connection.exec_driver_sql("SELECT max(revision) FROM schema_migrations").scalar()
-            journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
-            return {"revision": applied, "journal": journal}
+            return {
+                "path": str(self._path) if self._path is not None else None,
+                "size": self._path.stat().st_size if self._path is not None else None,
+                "revision": connection.exec_driver_sql(
+                    "SELECT max(revision) FROM schema_migrations"
+                ).scalar(),
+                "journal": connection.exec_driver_sql("PRAGMA journal_mode").scalar(),
+                "last_backup": _newest_backup(self._path),
+                "sqlite": sqlite3.sqlite_version,
+            }
 
-        return {
-            "path": str(self._path) if self._path is not None else None,
-            "size": self._path.stat().st_size if self._path is not None else None,
-            **await self._gateway.read(work),
-            "last_backup": self._last_backup(),
-            "sqlite": sqlite3.sqlite_version,
-        }
+        return await self._gateway.read(work)
 
-    def _last_backup(self) -> str | None:
-        if self._path is None:
-            return None
-        backups = sorted((self._path.parent / "backups").glob("*.db"))
-        return backups[-1].name if backups else None
+
+def _newest_backup(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    return max((backup.name for backup in (path.parent / "backups").glob("*.db")), default=None)

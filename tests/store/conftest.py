@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,9 +21,25 @@ def database(tmp_path: Path) -> Path:
     return tmp_path / "home" / "local-agent.db"
 
 
+@pytest.fixture(scope="session")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database as a first start leaves it."""
+    path = tmp_path_factory.mktemp("built") / "local-agent.db"
+    asyncio.run(Store.open(path, program_version=VERSION).close())
+    return path
+
+
 @pytest.fixture
-async def store(database: Path) -> AsyncIterator[Store]:
-    opened = Store.open(database, program_version=VERSION)
+def built(database: Path, built_once: Path) -> Path:
+    """The database after a first start, which need not be made again for every test."""
+    database.parent.mkdir(mode=0o700)
+    shutil.copy(built_once, database)
+    return database
+
+
+@pytest.fixture
+async def store(built: Path) -> AsyncIterator[Store]:
+    opened = Store.open(built, program_version=VERSION)
     yield opened
     await opened.close()
 

@@ -99,11 +99,11 @@ TWO = [*ANSWERED, ("two", SETTLED)]
     ],
 )
 async def test_a_kill_at_a_commit_leaves_all_of_it_or_nothing(
-    database: Path, point: str, left: list[tuple[str, EntryStatus]]
+    built: Path, point: str, left: list[tuple[str, EntryStatus]]
 ) -> None:
-    crash_at(point, two_turns, str(database))
+    crash_at(point, two_turns, str(built))
 
-    assert await resume(database) == left
+    assert await resume(built) == left
 
 
 @pytest.mark.parametrize(
@@ -116,23 +116,23 @@ async def test_a_kill_at_a_commit_leaves_all_of_it_or_nothing(
     ],
 )
 async def test_a_draft_survives_the_process_that_typed_it(
-    database: Path, point: str, left: Draft | None
+    built: Path, point: str, left: Draft | None
 ) -> None:
-    crash_at(point, two_turns, str(database))
+    crash_at(point, two_turns, str(built))
 
-    store = Store.open(database, program_version=VERSION)
+    store = Store.open(built, program_version=VERSION)
     assert await store.take_draft(ROOT, None) == left
     await store.close()
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_a_kill_at_any_instant_leaves_a_session_that_goes_on(database: Path, seed: int) -> None:
-    kill_at_random(many_turns, str(database), within=3.0, seed=seed)
+async def test_a_kill_at_any_instant_leaves_a_session_that_goes_on(built: Path, seed: int) -> None:
+    kill_at_random(many_turns, str(built), within=3.0, seed=seed)
 
-    entries = await resume(database)
+    entries = await resume(built)
     assert {text for text, status in entries if status is SETTLED} <= {"one", "next", "word " * 5}
     for text, status in entries:
         assert status is SETTLED or text.strip("word ") == ""
-    with closing(sqlite3.connect(database)) as db:
+    with closing(sqlite3.connect(built)) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -152,11 +152,18 @@ async def test_a_retry_is_another_branch_and_the_first_answer_stays(store: Store
     assert [move[4] for move in moves] == [1, 1, 2, 2, 3, 3]
 
 
-async def test_the_trail_of_errors_is_bounded(store: Store) -> None:
+async def test_the_trail_of_errors_is_bounded(store: Store, database: Path) -> None:
     held, turn = await store.create(new_session(), opening())
     other = await talk(store, "elsewhere")
     await other.settle(await other.begin(opening("x", other.info.head)), failed("Of another session."))
-    for number in range(LIMIT + 5):
+    with closing(sqlite3.connect(database)) as db:
+        db.executemany(
+            "INSERT INTO error_records (session_id, kind, line, raw, question, model, provider, created_at)"
+            " VALUES (?, 'generation', ?, '', '', '', '', '')",
+            [(held.info.id, f"Failure {number}.") for number in range(LIMIT - 2)],
+        )
+        db.commit()
+    for number in range(LIMIT - 2, LIMIT + 5):
         await held.settle(turn, failed(f"Failure {number}."))
         turn = await held.begin(opening("Again?", held.info.head))
 
