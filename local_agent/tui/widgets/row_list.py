@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual import events
 from textual.content import Content
@@ -70,6 +71,7 @@ class RowList(OptionList, can_focus=False):
 
     def __init__(self, *, id: str | None = None, glyphs: Glyphs = UNICODE) -> None:
         super().__init__(id=id, markup=False)
+        self.auto_links = False
         self._pointer = f"{glyphs.prompt} "
 
     def render_line(self, y: int) -> Strip:
@@ -93,6 +95,13 @@ class RowList(OptionList, can_focus=False):
         super().watch_scroll_y(old_value, new_value)
         if self.option_count and new_value + self.size.height >= self.max_scroll_y:
             self.post_message(self.NearEnd(self))
+
+
+def fit_text(text: str, width: int) -> str:
+    """Exactly ``width`` cells of plain text: cut with an ellipsis or padded on the right."""
+    if cell_len(text) > width:
+        return set_cell_size(text, max(width - 1, 0)) + "…"[:width]
+    return set_cell_size(text, width)
 
 
 def fit(content: Content, width: int) -> Content:

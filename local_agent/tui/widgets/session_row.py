@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from textual.content import Content
 
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.quantities import ago, counted
-from local_agent.tui.widgets.row_list import fit, fit_right
+from local_agent.tui.widgets.row_list import fit_text
 from local_agent.tui.workspace_names import folder_name
 
 _GAP = "  "
@@ -32,58 +34,62 @@ class SessionRow:
     ) -> None:
         self._session = session
         self._glyphs = glyphs
-        self._typed = typed
+        self._typed = typed.lower()
         self._here = here
         self._folder = folder
 
     def __call__(self, width: int) -> Content:
         left = width - _HANDLE - len(_GAP)
-        shown: dict[str, Content] = {}
+        shown: set[str] = set()
         for name in _BY_IMPORTANCE:
             if left - _WIDTHS[name] - len(_GAP) < _LEAST_TITLE:
                 break
-            shown[name] = self._column(name)
+            shown.add(name)
             left -= _WIDTHS[name] + len(_GAP)
-        title = _emphasise(one_line(self._session.title), self._typed)
-        handle = _emphasise(self._session.handle, self._typed).stylize_before("$text-muted")
-        columns = [shown[name] for name in _WIDTHS if name in shown]
-        return Content(_GAP).join([handle, fit(title, left), *columns])
+        handle, title = self._session.handle, fit_text(one_line(self._session.title), left)
+        facts = "".join(_GAP + self._fact(name) for name in _WIDTHS if name in shown - {"marks"})
+        row = Content.assemble(
+            (handle + _GAP, "$text-muted"),
+            title,
+            (facts, "$text-muted"),
+            *(self._marks() if "marks" in shown else ()),
+        )
+        for start, end in found(self._typed, handle):
+            row = row.stylize("underline", start, end)
+        for start, end in found(self._typed, title.rstrip()):
+            offset = _HANDLE + len(_GAP)
+            row = row.stylize("underline", start + offset, end + offset)
+        return row
 
-    def _column(self, name: str) -> Content:
+    def _fact(self, name: str) -> str:
         session, width = self._session, _WIDTHS[name]
         match name:
             case "when":
-                return fit_right(Content.styled(ago(session.last_activity), "$text-muted"), width)
+                return ago(session.last_activity).rjust(width)
             case "turns":
-                return fit_right(Content.styled(counted(session.turn_count, "turn"), "$text-muted"), width)
-            case "model":
-                text = folder_name(session.workspace_root) if self._folder else one_line(session.model)
-                return fit(Content.styled(text, "$text-muted"), width)
+                return counted(session.turn_count, "turn").rjust(width)
             case _:
-                return fit(self._marks(), width)
+                text = folder_name(session.workspace_root) if self._folder else one_line(session.model)
+                return fit_text(text, width)
 
-    def _marks(self) -> Content:
+    def _marks(self) -> Iterable[tuple[str, str]]:
         session, glyphs = self._session, self._glyphs
-        marks: list[tuple[str, str]] = []
+        yield _GAP, ""
         if session.error_count:
-            marks.append((f"{glyphs.warning}{min(session.error_count, 9)}", "$text-error"))
+            yield f"{glyphs.warning}{min(session.error_count, 9)}", "$text-error"
         if self._here:
-            marks.append((glyphs.bullet, "$text-primary"))
+            yield glyphs.bullet, "$text-primary"
         elif session.holder is not None:
-            marks.append((glyphs.bullet, "$text-warning"))
-        return Content("").join([Content.styled(text, style) for text, style in marks])
+            yield glyphs.bullet, "$text-warning"
 
 
-def _emphasise(text: str, typed: str) -> Content:
-    """Underline what the filter found: the words as typed, or their letters in order."""
-    content = Content(text)
-    for word in typed.lower().split():
-        for start, end in _found(text.lower(), word):
-            content = content.stylize("underline", start, end)
-    return content
+def found(typed: str, text: str) -> list[tuple[int, int]]:
+    """Where the lower-case words that were typed are in a text, else where their letters are in order."""
+    text = text.lower()
+    return [span for word in typed.split() for span in _word(word, text)]
 
 
-def _found(text: str, word: str) -> list[tuple[int, int]]:
+def _word(word: str, text: str) -> list[tuple[int, int]]:
     at = text.find(word)
     if at >= 0:
         return [(at, at + len(word))]
