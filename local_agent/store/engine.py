@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -33,12 +35,13 @@ def open_engine(path: Path | None) -> Engine:
 
 def make_private_file(path: Path) -> None:
     """Create or tighten a file to mode 0600; SQLite gives its side files the mode of the database."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        if os.fstat(descriptor).st_mode & 0o777 != 0o600:
-            os.fchmod(descriptor, 0o600)
-    finally:
-        os.close(descriptor)
+    with suppress(FileExistsError):
+        # Only what is new is opened: closing a descriptor drops this process's locks on the file.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    if path.stat().st_mode & 0o777 != 0o600:
+        path.chmod(0o600)
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def share(engine: Engine, path: Path) -> tuple[str, ...]:
@@ -70,6 +73,8 @@ def driver_of(connection: Connection) -> sqlite3.Connection:
 
 def sync_folder(folder: Path) -> None:
     """Put a new or renamed file's name on disk."""
+    if sys.platform == "win32":
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

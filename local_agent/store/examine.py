@@ -13,9 +13,9 @@ from local_agent.domain.errors import StoreError
 APPLICATION_ID = 0x4C6F4167
 """In the header of every database of ours."""
 
-_MAGIC = b"SQLite format 3\x00"
-_HEADER_BYTES = 100
-_APPLICATION_AT = 68
+BUSY_SECONDS = 2.0
+"""Another process may be opening or closing the database at this moment."""
+
 _ELSEWHERE = "Move it away, or set LOCAL_AGENT_HOME to another folder."
 
 
@@ -28,22 +28,22 @@ class Content(Enum):
 
 
 def examine(path: Path) -> Content:
-    """Raises ``StoreError`` for a file that is not ours, naming it; the file stays as it is."""
+    """Raises ``StoreError`` for a file that is not ours, naming it; the file stays as it is.
+
+    The bytes are read by SQLite alone: closing a descriptor of our own would drop the locks that
+    another connection of this process has on the file.
+    """
     try:
         if not path.exists() or path.stat().st_size == 0:
             return Content.NOTHING
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
     except OSError as error:
         raise StoreError(f"{path} can't be read: {error.strerror}.", _ELSEWHERE) from error
-    if not header.startswith(_MAGIC):
-        raise StoreError(f"{path} is no SQLite database.", _ELSEWHERE)
-    application = int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big")
-    tables = 0
-    if application == 0:
-        # Nothing was written yet, or what was written is still in the log.
-        with closing(connect_readonly(path)) as connection:
-            application, tables = _look(path, connection)
+    with closing(connect_readonly(path, alone=not _has_log(path))) as connection:
+        try:
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error as error:
+            raise unreadable(path, error) from error
     if application == APPLICATION_ID:
         return Content.OURS
     if application == 0 and tables == 0:
@@ -51,37 +51,41 @@ def examine(path: Path) -> Content:
     raise StoreError(f"{path} belongs to another program.", _ELSEWHERE)
 
 
-def _look(path: Path, connection: sqlite3.Connection) -> tuple[int, int]:
-    try:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
-        raise unreadable(path, error) from error
-    return application, tables
+def connect_readonly(path: Path, *, alone: bool = False) -> sqlite3.Connection:
+    """A connection that can't write; ``StoreError`` when the file can't be opened.
 
-
-def connect_readonly(path: Path) -> sqlite3.Connection:
-    """A connection that can't write; ``StoreError`` when the file can't be opened."""
-    uri = f"file:{pathname2url(str(path))}"
+    ``alone``: read the file by itself, without the side files of a shared database. Only for a look
+    at one whose log is empty; it makes no files in a folder that may not be ours.
+    """
     try:
-        connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=0.1, isolation_level=None)
-        try:
-            connection.execute("PRAGMA schema_version").fetchone()
-        except sqlite3.OperationalError as error:
-            connection.close()
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN or _has_log(path):
-                raise
-            # A folder that can't be written has no room for the side files of a shared database;
-            # with nothing in the log, the file alone is all there is.
-            connection = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None)
+        connection = _connect(path, "mode=ro&immutable=1" if alone else "mode=ro")
+    except sqlite3.OperationalError as error:
+        if alone or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN or _has_log(path):
+            raise unreadable(path, error) from error
+        # A folder that can't be written has no room for the side files.
+        return connect_readonly(path, alone=True)
     except sqlite3.Error as error:
         raise unreadable(path, error) from error
     return connection
 
 
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"file:{pathname2url(str(path))}?{mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
 def unreadable(path: Path, error: sqlite3.Error) -> StoreError:
     """The sentence for a file that SQLite can't read."""
-    if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    code = error.sqlite_errorcode & 0xFF
+    if code == sqlite3.SQLITE_NOTADB:
+        return StoreError(f"{path} is no SQLite database.", _ELSEWHERE, str(error))
+    if code == sqlite3.SQLITE_CORRUPT:
         return StoreError(
             f"{path} is damaged.", "Copy it somewhere safe, then run: local-agent doctor", str(error)
         )
@@ -89,5 +93,6 @@ def unreadable(path: Path, error: sqlite3.Error) -> StoreError:
 
 
 def _has_log(path: Path) -> bool:
-    log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0
+    """Something that is written stands beside the file and not yet in it."""
+    beside = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal"))
+    return any(each.exists() and each.stat().st_size > 0 for each in beside)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from sqlalchemy import Row, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, Kind, Origin, Slice
 from local_agent.store import entries, error_trail, turns
 from local_agent.store.entries import Node
+from local_agent.store.failures import is_damage
 from local_agent.store.models import EntryRow, SessionRow, WorkspaceRow
+
+T = TypeVar("T")
 
 
 def tail(db: Session, session_id: int, count: int) -> Slice:
@@ -53,7 +58,17 @@ def _slice(db: Session, session_id: int, nodes: Sequence[Node], count: int) -> S
     touched = sorted({node.turn_id for node in path if node.turn_id is not None})
     return Slice(
         entries=tuple(found),
-        turns=turns.by_ids(db, touched),
-        errors=error_trail.by_turn(db, touched),
+        turns=_readable(lambda: turns.by_ids(db, touched)),
+        errors=_readable(lambda: error_trail.by_turn(db, touched)),
         more=len(nodes) > count,
     )
+
+
+def _readable(look: Callable[[], dict[int, T]]) -> dict[int, T]:
+    """What stands beside the text is no reason to withhold the text: nothing, where it is damaged."""
+    try:
+        return look()
+    except DBAPIError as error:
+        if not is_damage(error):
+            raise
+        return {}

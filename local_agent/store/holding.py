@@ -104,6 +104,9 @@ class Holding:
 
         try:
             turn, info = await self._gateway.write(work, "session.create")
+        except StoreError:
+            lock.discard()
+            raise
         except BaseException:
             lock.release()
             raise

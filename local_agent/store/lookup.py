@@ -67,4 +67,9 @@ def _open(db_path: Path) -> Iterator[sqlite3.Connection | None]:
 
 
 def _text(value: object) -> str:
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else str(value)
+    if not isinstance(value, bytes):
+        return str(value)
+    try:
+        return value.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return value.decode("utf-8", "replace")

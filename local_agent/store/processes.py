@@ -58,6 +58,8 @@ def terminal_name() -> str:
 
 
 def _exists(pid: int) -> bool:
+    if sys.platform == "win32":
+        return True  # there, asking with signal 0 would interrupt the process
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

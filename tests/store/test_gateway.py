@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 import time
@@ -110,11 +111,12 @@ async def test_leaving_with_a_session_while_the_database_is_locked(store: Store,
     await again.close()
 
 
-async def test_a_full_disk_loses_nothing_that_was_stored(small: Store, store: Store) -> None:
+async def test_a_full_disk_loses_nothing_that_was_stored(small: Store, store: Store, database: Path) -> None:
     with pytest.raises(NotSaved, match="The disk is full"):
         await small.create(new_session(), opening("x" * 2_000_000))
 
     assert await store.page(ROOT) == []
+    assert os.listdir(database.parent / "locks") == []
     held = await talk(store, "there is room here")
     assert len((await small.tail(held.info.handle, 5)).entries) == 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from local_agent.domain.errors import StoreError
 from local_agent.store.lookup import Found, known_handles, latest, lookup
 from local_agent.store.store import Store
-from tests.store.samples import ROOT, new_session, opening, settled, talk
+from tests.store.samples import ROOT, VERSION, new_session, opening, settled, talk
 
 PROJECT = Path(__file__).parents[2]
 
@@ -51,7 +52,7 @@ def test_where_nothing_is_nothing_is_found(database: Path) -> None:
 
 
 def test_a_fresh_database_knows_no_handle(database: Path) -> None:
-    Store.open(database, program_version="0.1.0")
+    Store.open(database, program_version=VERSION)
     assert lookup(database, "a1b2c3d") is None
     assert latest(database, ROOT) is None
 
@@ -61,6 +62,23 @@ def test_a_file_that_is_no_database_is_refused(database: Path) -> None:
     database.write_text("a letter")
     with pytest.raises(StoreError, match="is no SQLite database"):
         lookup(database, "a1b2c3d")
+
+
+async def test_looking_at_a_database_drops_no_lock_of_this_process(store: Store, database: Path) -> None:
+    held = await talk(store, "a")
+    lookup(database, held.info.handle)
+    second = Store.open(database, program_version=VERSION)
+    await second.close()
+
+    # Where SQLite keeps its shared lock: a connection that closes may empty the log only if it gets these.
+    program = (
+        "import fcntl, sys\n"
+        "with open(sys.argv[1], 'rb+') as file:\n"
+        "    try: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)\n"
+        "    except OSError: sys.exit(3)\n"
+    )
+    done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", program, str(database)], timeout=60)
+    assert done.returncode == 3
 
 
 def test_it_imports_nothing_heavy() -> None:

@@ -214,6 +214,22 @@ async def test_a_damaged_page_costs_its_own_text_and_no_ancestor(database: Path)
         await store.close()
 
 
+async def test_damaged_turns_withhold_no_text(built: Path) -> None:
+    store = Store.open(built, program_version=VERSION)
+    held = await talk(store, "one", "two")
+    await store.close()
+    with closing(sqlite3.connect(built)) as db:
+        db.execute("UPDATE turns SET model = 'a-model-to-find' WHERE id = 1")
+        db.commit()
+    spoil(built, "a-model-to-find")
+
+    store = Store.open(built, program_version=VERSION)
+    tail = await store.tail(held.info.handle, 9)
+    await store.close()
+    assert texts(tail.entries) == ["one", "On one", "two", "On two"]
+    assert tail.turns == {}
+
+
 @pytest.mark.parametrize(
     ("column", "value"),
     [("text", b"\xff\xfe"), ("thinking", b"\xc3("), ("calls", b"{not json"), ("kind", b"riddle")],
