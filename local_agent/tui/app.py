@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.screen import Screen
 
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
+from local_agent.tui.commands.palette import PaletteProvider
 from local_agent.tui.launch import ExitReport, Launch
 from local_agent.tui.screens.chat import ChatScreen
 from local_agent.tui.screens.too_small import TooSmallScreen, too_small
@@ -25,8 +28,9 @@ __all__ = ["ExitReport", "LocalAgentApp"]
 class LocalAgentApp(App[ExitReport | None]):
     """Returns what the command line tells the person about the session they left."""
 
-    CSS_PATH = "app.tcss"
+    CSS_PATH: ClassVar[list[str]] = ["app.tcss", "screens/chat.tcss", "commands/palette.tcss"]  # type: ignore[assignment]
     TITLE = "local-agent"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {PaletteProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Quit", id="app.leave", show=False, priority=True)
     ]

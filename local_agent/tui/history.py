@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from local_agent.tui.widgets.transcript import Item
 
 TAIL_ENTRIES = 40
-INDENT = 2
+INDENT = 3
+"""Cells at both sides of a reply."""
 FALLBACK_WIDTH = 76
 
 _log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ async def begin_new(screen: ChatScreen) -> None:
     """Leave this session as it is; the next prompt opens a new one."""
     if screen.runtime is None or not await may_leave(screen):
         return
-    await replace(screen, screen.runtime.new_conversation(), screen.composer.prompt)
+    await replace(screen, screen.runtime.new_conversation())
 
 
 async def open_handle(screen: ChatScreen, handle: str) -> None:
@@ -40,7 +40,7 @@ async def open_handle(screen: ChatScreen, handle: str) -> None:
     try:
         conversation = await _opened(screen, handle)
         if conversation is not None:
-            await replace(screen, conversation, screen.composer.prompt, drop_draft=drop)
+            await replace(screen, conversation, drop_draft=drop)
     except LocalAgentError as error:
         screen.notify_line(str(error), "error")
 
@@ -51,7 +51,7 @@ async def mirror(screen: ChatScreen) -> None:
         return
     try:
         view = await screen.runtime.view(screen.conversation.handle)
-        await replace(screen, view, screen.composer.prompt)
+        await replace(screen, view)
     except LocalAgentError as error:
         screen.notify_line(str(error), "error")
 
@@ -63,7 +63,7 @@ async def may_leave(screen: ChatScreen) -> bool:
         if answer is not StopAnswer.STOP:
             return False
         await screen.turns.stop()
-    if screen.turns.queue:
+    if screen.turns.queue.held:
         screen.notify_line("A prompt is held back: take it up with Up, or drop it with Esc.", "warning")
         return False
     return True
@@ -84,9 +84,7 @@ async def _opened(screen: ChatScreen, handle: str) -> Conversation | None:
             return None
 
 
-async def replace(
-    screen: ChatScreen, conversation: Conversation, composer: str, *, drop_draft: bool = False
-) -> None:
+async def replace(screen: ChatScreen, conversation: Conversation, *, drop_draft: bool = False) -> None:
     """Show another conversation; nothing has changed when its end can't be read."""
     before = screen.conversation
     tail = await conversation.tail(TAIL_ENTRIES)
@@ -98,12 +96,21 @@ async def replace(
     own = Draft("")
     if conversation.handle and not conversation.read_only:
         own = await screen.drafts.take(conversation)
-    kept = [] if drop_draft else [own.text, composer]
-    screen.composer.load("\n\n".join(text for text in kept if text.strip()))
-    screen.turns.queue.hold(() if drop_draft else own.queue)
+    if drop_draft:
+        screen.composer.load("")
+    else:
+        put_back(screen, own)
     if before is not None:
         await before.close()
     await _settle_in(screen, conversation, tail)
+
+
+def put_back(screen: ChatScreen, draft: Draft) -> None:
+    """Unsent work comes back: its text before what has been typed meanwhile, its queue as held."""
+    if draft.text.strip():
+        typed = screen.composer.prompt
+        screen.composer.load("\n\n".join(text for text in (draft.text, typed) if text.strip()))
+    screen.turns.queue.restore(draft.queue)
 
 
 async def _settle_in(screen: ChatScreen, conversation: Conversation, tail: Slice) -> None:

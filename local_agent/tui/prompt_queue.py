@@ -28,10 +28,13 @@ class PromptQueue:
         """The prompt to send now; None while the person has to decide about held ones."""
         return self.queued.pop(0) if self.queued and not self.held else None
 
-    def hold(self, prompts: Iterable[str] = ()) -> None:
-        """Send nothing by itself any more; ``prompts`` come back from an earlier run."""
-        self.held.extend([*prompts, *self.queued])
-        self.queued.clear()
+    def hold(self) -> None:
+        """Send nothing by itself any more."""
+        self.held.extend(self.take_all())
+
+    def restore(self, prompts: Iterable[str]) -> None:
+        """Hold what came back from an earlier run."""
+        self.held[:0] = prompts
 
     def take_newest(self) -> str | None:
         """Give the newest held prompt back for editing."""

@@ -70,16 +70,11 @@ async def get_demo(screen: ChatScreen, runtime: Runtime) -> None:
 
 
 async def _first_conversation(screen: ChatScreen, runtime: Runtime) -> None:
-    waiting = screen.turns.queue.take_all()
-    draft = await screen.drafts.take(None)
-    typed = [text for text in (draft.text, screen.composer.prompt) if text.strip()]
-    if typed and draft.text:
-        screen.composer.load("\n\n".join(typed))
+    opening.put_back(screen, await screen.drafts.take(None))
     if screen.launch.options.resume is not None:
         await opening.open_handle(screen, screen.launch.options.resume)
     if screen.conversation is None:
-        await opening.replace(screen, runtime.new_conversation(), screen.composer.prompt)
-    screen.turns.queue.hold(draft.queue)
-    screen.show_facts()
-    for prompt in waiting:
+        await opening.replace(screen, runtime.new_conversation())
+    for prompt in screen.turns.queue.take_all():
         screen.pane.post_message(PromptPane.Prompted(prompt))
+    screen.show_facts()

@@ -42,7 +42,6 @@ AGAIN_SECONDS = 2.0
 class ChatScreen(Doors):
     """Holds the conversation, and hands what happens to those who know what to do about it."""
 
-    CSS_PATH = "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = CHAT_BINDINGS
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS

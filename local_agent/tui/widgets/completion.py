@@ -19,10 +19,12 @@ class CompletionList(OptionList, can_focus=False):
         display: none;
         height: auto;
         max-height: 8;
-        padding: 0 1;
+        padding: 0 2;
         border: none;
         background: $surface;
         scrollbar-size-vertical: 1;
+        & > .option-list--option { padding: 0; text-wrap: nowrap; text-overflow: ellipsis; }
+        & > .option-list--option-highlighted { text-style: none; background: $panel; }
     }
     CompletionList.-open { display: block; }
     """

@@ -113,7 +113,10 @@ class Composer(TextArea):
         if self.completing:
             self.post_message(self.CompletionMoved(0, submit=True))
         elif self.text.strip():
-            self.post_message(self.Submitted(self.prompt))
+            prompt = self.prompt
+            # At once: keys that follow in the same breath belong to the next prompt.
+            self.load("")
+            self.post_message(self.Submitted(prompt))
 
     def action_newline(self) -> None:
         """Break the line."""

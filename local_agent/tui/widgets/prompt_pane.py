@@ -114,7 +114,6 @@ class PromptPane(Vertical):
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
         self._recall.end()
-        self.composer.load("")
         if is_command(event.text):
             self.post_message(self.Commanded(event.text))
         else:

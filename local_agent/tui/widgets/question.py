@@ -25,7 +25,7 @@ class Question(LinesView, can_focus=False):
     """One question. ``failed`` marks one that was never answered."""
 
     DEFAULT_CSS = """
-    Question { margin: 1 0 1 0; }
+    Question { margin: 1 1 1 0; }
     Question:focus { background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

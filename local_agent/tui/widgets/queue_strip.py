@@ -38,5 +38,5 @@ class QueueStrip(Static):
         if len(prompts) > SHOWN:
             lines.insert(0, Content(f"{self._glyphs.ellipsis} {len(prompts) - SHOWN} more before"))
         if queue.held:
-            lines.append(Content("up take the newest back · esc drop it".replace("·", self._glyphs.dot)))
+            lines.append(Content(f"up takes it back {self._glyphs.dot} esc drops it"))
         self.update(Content("\n").join(lines))

@@ -24,7 +24,7 @@ class Remark(LinesView):
     """A line with a sign before it and, dimmer below, the way out."""
 
     DEFAULT_CSS = """
-    Remark { margin: 1 0 1 2; }
+    Remark { margin: 1 1 1 2; }
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Receipt(LinesView):
     """What a reply cost, at the right; or, at the left, how it was cut short."""
 
     DEFAULT_CSS = """
-    Receipt { margin: 0 0 1 2; height: 1; }
+    Receipt { margin: 0 1 1 2; height: 1; }
     """
 
     def __init__(self, usage: Usage, cut_short: str = "", glyphs: Glyphs = UNICODE) -> None:

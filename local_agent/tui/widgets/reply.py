@@ -23,7 +23,7 @@ class Reply(LinesView):
     """Markdown of one answer. ``feed`` and then ``finish`` it, or make it whole with ``prepared``."""
 
     DEFAULT_CSS = """
-    Reply { margin: 0 0 0 2; }
+    Reply { margin: 0 1 0 2; }
     """
 
     def __init__(self, source: str = "", glyphs: Glyphs = UNICODE) -> None:

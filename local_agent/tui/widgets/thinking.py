@@ -25,7 +25,7 @@ class Thinking(LinesView, can_focus=True):
     """``feed`` it while the model thinks, then say with ``finish`` how long it took."""
 
     DEFAULT_CSS = """
-    Thinking { margin: 0 0 1 2; color: $text-muted; }
+    Thinking { margin: 0 1 1 2; color: $text-muted; }
     Thinking:focus { background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -51,7 +51,7 @@ class Transcript(VerticalScroll, can_focus=False):
     DEFAULT_CSS = """
     Transcript {
         height: 1fr;
-        padding: 0 2;
+        padding: 0 0 1 2;
         scrollbar-size-vertical: 1;
         scrollbar-gutter: stable;
     }
@@ -91,8 +91,8 @@ class Transcript(VerticalScroll, can_focus=False):
         self._cuts.clear()
         self._edge = 0
         self._asked = False
-        self._anchor_wanted = False
-        self.anchor(False)
+        self._let_go()
+        self.scroll_y = self.scroll_target_y = 0
         with self.app.batch_update():
             await self.remove_children()
             self.items = list(items)
@@ -184,11 +184,24 @@ class Transcript(VerticalScroll, can_focus=False):
     def watch_virtual_size(self) -> None:
         self._anchor_when_full()
 
+    def on_resize(self) -> None:
+        self._anchor_when_full()
+
     def _anchor_when_full(self) -> None:
         # An anchored container sets content shorter than itself at its bottom: anchor only what overflows.
-        if self._anchor_wanted and self.max_scroll_y > 0:
+        if not self.container_size.height:
+            return
+        if self.max_scroll_y <= 0 and self.is_anchored:
+            self._let_go()
+            self._anchor_wanted = True
+            self.scroll_y = self.scroll_target_y = 0
+        elif self.max_scroll_y > 0 and self._anchor_wanted:
             self._anchor_wanted = False
             self.anchor()
+
+    def _let_go(self) -> None:
+        self._anchor_wanted = False
+        self.anchor(False)
 
     def _page(self, paging: Coroutine[None, None, None]) -> None:
         self._asked = True
@@ -203,8 +216,7 @@ class Transcript(VerticalScroll, can_focus=False):
             dropped.append(self.items.pop())
         self._cuts.append(Cut(self._edge, len(dropped)))
         self._edge = dropped[-1].entry_id
-        self._anchor_wanted = False
-        self.anchor(False)
+        self._let_go()
         await self.remove_children(_widgets(dropped))
 
     def _restore(self, height_before: int, scroll_before: float) -> None:
