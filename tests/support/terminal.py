@@ -158,7 +158,7 @@ class Terminal:
             return wanted(self._shown) if wanted else str(condition) in self._shown.text
 
         with self._changed:
-            if not self._changed.wait_for(holds, timeout):
+            if not self._changed.wait_for(holds, patience(timeout)):
                 what = "a state" if wanted else repr(condition)
                 raise AssertionError(
                     f"{what} did not come within {timeout} s; on screen:\n{self._shown.text}"
@@ -204,7 +204,7 @@ class Terminal:
     def wait_exit(self, timeout: float = WAIT) -> int:
         """Wait for the end and for its last bytes; returns the exit code (negative: the signal)."""
         try:
-            code = self.process.wait(timeout)
+            code = self.process.wait(patience(timeout))
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running after {timeout} s; on screen:\n{self.text}") from None
         self._stopping.set()
@@ -246,9 +246,14 @@ class Terminal:
                 self._changed.notify_all()
 
 
+def patience(seconds: float) -> float:
+    """A limit in seconds, stretched while the machine has more to do than processors to do it."""
+    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def until(condition: Callable[[], object], timeout: float = WAIT, what: str = "") -> None:
     """Wait until ``condition`` holds, looking every 20 ms."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + patience(timeout)
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"{what or 'a state'} did not come within {timeout} s")

@@ -26,14 +26,19 @@ def drawn(shown: Emulator) -> bool:
 def ask(terminal: Terminal, question: str) -> None:
     """Type a question and send it."""
     terminal.wait_for(drawn)
-    terminal.send(question)
-    terminal.wait_for(question[-20:])
+    submit(terminal, question)
+
+
+def submit(terminal: Terminal, text: str) -> None:
+    """Type a text, see it, and send it."""
+    terminal.send(text)
+    terminal.wait_for(f"❯ {text}"[:20])
     terminal.send(Key.ENTER)
 
 
 def leave(terminal: Terminal) -> None:
     """Type /exit; the program ends as it should."""
-    terminal.send("/exit", Key.ENTER)
+    submit(terminal, "/exit")
     assert terminal.wait_exit() == 0
     terminal.assert_restored()
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.machine import Machine
 from tests.support.ollama_server import OllamaServer, Turn, end, free_port, gate, say
 from tests.support.terminal import Key, Terminal, until
-from tests.terminal.steps import ask, drawn, farewell, leave
+from tests.terminal.steps import ask, drawn, farewell, leave, submit
 
 pytestmark = pytest.mark.terminal
 
@@ -92,7 +92,7 @@ def test_no_server_then_one(machine: Machine) -> None:
         terminal.wait_for("ollama serve")
         ask(terminal, "Anyone there?")
         terminal.wait_for(lambda shown: shown.text.count("127.0.0.1") >= 1)
-        terminal.send("/exit", Key.ENTER)
+        submit(terminal, "/exit")
         terminal.wait_exit()
         terminal.assert_restored()
         assert "Traceback" not in terminal.text
@@ -104,7 +104,7 @@ def test_a_server_that_dies_in_mid_reply(machine: Machine, server: OllamaServer)
         ask(terminal, "Question")
         terminal.wait_for("It had begun")
         terminal.wait_for("/retry")
-        terminal.send("/retry", Key.ENTER)
+        submit(terminal, "/retry")
         terminal.wait_for("All well.")
         leave(terminal)
 
