@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from textual.widgets import Input, Static
@@ -66,9 +67,21 @@ async def test_a_whole_handle_is_jumped_to_wherever_its_session_is(home: Path, t
             await until(pilot, lambda: screen.browser.selected and screen.browser.selected.handle == near[0])
             screen.query_one("#filter", Input).value = far
             await until(pilot, lambda: screen.browser.selected and screen.browser.selected.handle == far)
+            await until(pilot, lambda: "On About Elsewhere?" in screen_text(pilot))
+
+
+async def test_a_session_of_another_folder_is_opened_there(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "it's another"
+    (far,) = await keep(home, "Elsewhere", root=str(folder))
+    async with runtime_of(home) as runtime:
+        app = Stage(screen := SessionsScreen(runtime))
+        async with app.run_test(size=(100, 30)) as pilot:
+            await pilot.press("tab")
+            await until(pilot, lambda: titles(screen) == ["Elsewhere"])
             await pilot.press("enter")
-            await until(pilot, lambda: app.given)
-    assert app.given == [far]
+            command = f"cd {shlex.quote(str(folder))} && local-agent --resume {far}"
+            await until(pilot, lambda: line(screen).endswith(command))
+            assert not app.given
 
 
 async def test_tab_widens_to_all_folders_and_back(home: Path, tmp_path: Path) -> None:

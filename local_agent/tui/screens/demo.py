@@ -11,7 +11,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.getters import query_one
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -52,9 +51,6 @@ class DemoScreen(ModalScreen[Path | None]):
         Binding("r", "again", "try again", id="demo.again"),
     ]
 
-    line = query_one("#line", Static)
-    bar = query_one(Bar)
-
     @dataclass
     class Progressed(Message):
         """The fetch, on whatever thread it runs, came this far."""
@@ -65,6 +61,8 @@ class DemoScreen(ModalScreen[Path | None]):
         super().__init__()
         self._fetch = fetch
         self._glyphs = glyphs
+        self._bar = Bar(glyphs)
+        self._line = Static(id="line", markup=False)
         self.failed = False
 
     def compose(self) -> ComposeResult:
@@ -77,8 +75,8 @@ class DemoScreen(ModalScreen[Path | None]):
                     "$text-muted",
                 )
             )
-            yield Bar(self._glyphs)
-            yield Static(id="line", markup=False)
+            yield self._bar
+            yield self._line
             yield KeyLine(self._glyphs)
 
     def on_mount(self) -> None:
@@ -94,16 +92,16 @@ class DemoScreen(ModalScreen[Path | None]):
             path = await self._fetch(self._report)
         except LocalAgentError as error:
             self._set_failed(True)
-            self.line.update(Content.styled(one_line(str(error)), "$text-error"))
+            self._line.update(Content.styled(one_line(str(error)), "$text-error"))
         else:
             self.dismiss(path)
 
     @on(Progressed)
     def _progressed(self, event: Progressed) -> None:
         progress = event.progress
-        self.bar.share = progress.done / progress.total if progress.total else 0.0
+        self._bar.share = progress.done / progress.total if progress.total else 0.0
         if not self.failed:
-            self.line.update(Content(one_line(progress.line)))
+            self._line.update(Content(one_line(progress.line)))
 
     def action_stop(self) -> None:
         self.workers.cancel_group(self, "fetch")
@@ -111,7 +109,7 @@ class DemoScreen(ModalScreen[Path | None]):
 
     def action_again(self) -> None:
         self._set_failed(False)
-        self.line.update("")
+        self._line.update("")
         self.run_fetch()
 
     def _report(self, progress: Progress) -> None:

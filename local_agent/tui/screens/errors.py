@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.getters import query_one
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -33,18 +32,16 @@ class ErrorsScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", id="errors.close")]
 
-    heading = query_one("#heading", Static)
-    view = query_one(TypesetView)
-
     def __init__(self, load: Callable[[], Awaitable[list[ErrorRecord]]], *, glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
         self._load = load
         self._glyphs = glyphs
+        self._heading = Static(Content.styled("Errors", "bold"), id="heading", markup=False)
+        self._view = TypesetView()
 
     def compose(self) -> ComposeResult:
-        yield Static(Content.styled("Errors", "bold"), id="heading", markup=False)
-        with VerticalScroll():
-            yield TypesetView()
+        yield self._heading
+        yield VerticalScroll(self._view)
         yield KeyLine(self._glyphs)
 
     def on_mount(self) -> None:
@@ -58,12 +55,12 @@ class ErrorsScreen(Screen[None]):
             records = await self._load()
         except LocalAgentError as error:
             failure = Content.styled(str(error), "$text-error")
-            self.view.show(lambda width: wrap(failure, width))
+            self._view.show(lambda width: wrap(failure, width))
             return
         if records:
             count = f" {self._glyphs.dot} {len(records)}"
-            self.heading.update(Content.assemble(("Errors", "bold"), (count, "$text-muted")))
-        self.view.show(lambda width: self._lines(records, width))
+            self._heading.update(Content.assemble(("Errors", "bold"), (count, "$text-muted")))
+        self._view.show(lambda width: self._lines(records, width))
 
     def action_close(self) -> None:
         self.dismiss(None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, ClassVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
@@ -50,7 +50,8 @@ def keys_of(screen: Screen[Any]) -> tuple[KeyHelp, ...]:
 
 
 def _is_ours(active: ActiveBinding) -> bool:
-    return active.binding.id is not None and (not active.binding.system or isinstance(active.node, App))
+    binding = active.binding
+    return binding.id is not None or binding.action.endswith("command_palette")
 
 
 class HelpScreen(Screen[None]):

@@ -9,7 +9,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.getters import query_one
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -40,11 +39,6 @@ class ModelsScreen(Screen[str | None]):
         Binding("pagedown", "move('page_down')", "Page down", show=False),
     ]
 
-    heading = query_one("#heading", Static)
-    filter_input = query_one("#filter", Input)
-    row_list = query_one(RowList)
-    line = query_one("#line", Static)
-
     def __init__(
         self,
         load: Callable[[], Awaitable[ServerState]],
@@ -53,6 +47,10 @@ class ModelsScreen(Screen[str | None]):
         glyphs: Glyphs = UNICODE,
     ) -> None:
         super().__init__()
+        self.filter_input = Input(id="filter", placeholder="type a part of its name", compact=True)
+        self.row_list = RowList(glyphs=glyphs)
+        self._heading = Static(Content.styled("Models", "bold"), id="heading", markup=False)
+        self._line = Static(id="line", markup=False)
         self._load = load
         self._current = current
         self._glyphs = glyphs
@@ -60,10 +58,10 @@ class ModelsScreen(Screen[str | None]):
         self._shown: list[ModelInfo] = []
 
     def compose(self) -> ComposeResult:
-        yield Static(Content.styled("Models", "bold"), id="heading", markup=False)
-        yield Input(id="filter", placeholder="type a part of its name", compact=True)
-        yield RowList(glyphs=self._glyphs)
-        yield Static(id="line", markup=False)
+        yield self._heading
+        yield self.filter_input
+        yield self.row_list
+        yield self._line
         yield KeyLine(self._glyphs)
 
     def on_mount(self) -> None:
@@ -132,8 +130,8 @@ class ModelsScreen(Screen[str | None]):
     def _show_heading(self, state: ServerState) -> None:
         dot = f" {self._glyphs.dot} "
         about = dot + one_line(state.address) + (dot + state.version if state.version else "")
-        self.heading.update(Content.assemble(("Models", "bold"), (about, "$text-muted")))
+        self._heading.update(Content.assemble(("Models", "bold"), (about, "$text-muted")))
 
     def _say(self, text: str, style: str = "$text-muted") -> None:
-        self.line.update(Content.styled(one_line(text), style))
-        self.line.display = bool(text)
+        self._line.update(Content.styled(one_line(text), style))
+        self._line.display = bool(text)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical, VerticalScroll
+from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.getters import query_one
 from textual.screen import Screen
 from textual.widgets import Static
 
 from local_agent.domain.entries import Slice, Usage
 from local_agent.domain.errors import LocalAgentError
 from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import Line, wrap
+from local_agent.tui.lines import BLANK, Line, wrap
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.labelled import labelled_lines
@@ -47,22 +45,20 @@ class RuntimeScreen(Screen[None]):
         Binding("pagedown", "scroll('page_down')", "Page down", show=False),
     ]
 
-    columns = query_one("#columns", VerticalScroll)
-
     def __init__(self, gather: Callable[[], Awaitable[Groups]], *, glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
         self._gather = gather
         self._glyphs = glyphs
+        self._left, self._right = TypesetView(id="left"), TypesetView(id="right")
+        self._scroll = VerticalScroll(Container(self._left, self._right, id="sides"), id="columns")
 
     def compose(self) -> ComposeResult:
         yield Static(Content.styled("Runtime", "bold"), id="heading")
-        with VerticalScroll(id="columns"), Container(id="sides"):
-            yield Vertical(id="left")
-            yield Vertical(id="right")
+        yield self._scroll
         yield KeyLine(self._glyphs)
 
     def on_mount(self) -> None:
-        self.columns.focus()
+        self._scroll.focus()
         self.look()
 
     @work(group="look", exclusive=True)
@@ -71,21 +67,11 @@ class RuntimeScreen(Screen[None]):
         try:
             groups = await self._gather()
         except LocalAgentError as error:
-            failure = partial(_failure_lines, error)
-            await self._replace([TypesetView(failure)], [])
+            failure = Content.styled(str(error), "$text-error")
+            self._left.show(lambda width: wrap(failure, width))
             return
-        views = {title: TypesetView(partial(labelled_lines, title, facts)) for title, facts in groups.items()}
-        await self._replace(
-            [view for title, view in views.items() if title in LEFT],
-            [view for title, view in views.items() if title not in LEFT],
-        )
-
-    async def _replace(self, left: list[TypesetView], right: list[TypesetView]) -> None:
-        with self.app.batch_update():
-            for side, views in (("#left", left), ("#right", right)):
-                column = self.query_one(side, Vertical)
-                await column.remove_children()
-                await column.mount_all(views)
+        self._left.show(lambda width: _lines(groups, width, left=True))
+        self._right.show(lambda width: _lines(groups, width, left=False))
 
     def action_look(self) -> None:
         self.look()
@@ -94,7 +80,7 @@ class RuntimeScreen(Screen[None]):
         self.dismiss(None)
 
     def action_scroll(self, how: str) -> None:
-        getattr(self.columns, f"action_{how if how.startswith('page') else f'scroll_{how}'}")()
+        getattr(self._scroll, f"action_{how if how.startswith('page') else f'scroll_{how}'}")()
 
 
 async def gather_groups(runtime: Runtime, conversation: Conversation | None) -> Groups:
@@ -129,5 +115,10 @@ def _last_usage(tail: Slice) -> Usage | None:
     return turns[-1].usage if turns else None
 
 
-def _failure_lines(error: LocalAgentError, width: int) -> list[Line]:
-    return wrap(Content.styled(str(error), "$text-error"), width)
+def _lines(groups: Groups, width: int, *, left: bool) -> list[Line]:
+    """The groups of one side, a blank line behind each."""
+    lines: list[Line] = []
+    for title, facts in groups.items():
+        if (title in LEFT) is left:
+            lines += [*labelled_lines(title, facts, width), BLANK]
+    return lines

@@ -8,7 +8,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.getters import query_one
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
@@ -19,7 +18,7 @@ from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.session_browser import SessionBrowser, SessionReader
-from local_agent.tui.workspace_names import folder_name
+from local_agent.tui.workspace_names import folder_name, quoted
 
 
 class SessionSource(SessionReader, Protocol):
@@ -60,14 +59,13 @@ class SessionsScreen(Screen[str | None]):
         Binding("ctrl+end", "move('last')", "Last", show=False),
     ]
 
-    browser = query_one(SessionBrowser)
-    heading = query_one("#heading", Static)
-    filter_input = query_one("#filter", Input)
-    title_input = query_one("#new-title", Input)
-    line = query_one("#line", Static)
-
     def __init__(self, source: SessionSource, *, current: str = "", glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
+        self.browser = SessionBrowser(source, current=current, glyphs=glyphs)
+        self.filter_input = Input(id="filter", placeholder="type a title or handle", compact=True)
+        self.title_input = Input(id="new-title", compact=True)
+        self._heading = Static(id="heading", markup=False)
+        self._line = Static(id="line", markup=False)
         self._source = source
         self._current = current
         self._glyphs = glyphs
@@ -76,11 +74,11 @@ class SessionsScreen(Screen[str | None]):
         self._trashed: SessionInfo | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="heading", markup=False)
-        yield Input(id="filter", placeholder="type a title or handle", compact=True)
-        yield Input(id="new-title", compact=True)
-        yield SessionBrowser(self._source, current=self._current, glyphs=self._glyphs)
-        yield Static(id="line", markup=False)
+        yield self._heading
+        yield self.filter_input
+        yield self.title_input
+        yield self.browser
+        yield self._line
         yield KeyLine(self._glyphs)
 
     def on_mount(self) -> None:
@@ -109,7 +107,7 @@ class SessionsScreen(Screen[str | None]):
 
     @on(SessionBrowser.Opened)
     def _row_opened(self, event: SessionBrowser.Opened) -> None:
-        self.dismiss(event.session.handle)
+        self._open(event.session)
 
     @on(SessionBrowser.Failed)
     def _reading_failed(self, event: SessionBrowser.Failed) -> None:
@@ -120,7 +118,7 @@ class SessionsScreen(Screen[str | None]):
             self._carry_out_rename(self._renaming, self.title_input.value)
             self._end_renaming()
         elif (session := self.browser.selected) is not None:
-            self.dismiss(session.handle)
+            self._open(session)
 
     def action_close(self) -> None:
         if self.renaming:
@@ -146,6 +144,15 @@ class SessionsScreen(Screen[str | None]):
         self.title_input.focus()
         self._say(f"New title of {session.handle}: enter keeps it, esc leaves the old one.")
         self.refresh_bindings()
+
+    def _open(self, session: SessionInfo) -> None:
+        """Give the handle, or say where a session of another folder is to be opened."""
+        root = session.workspace_root
+        if root == self._source.workspace_root:
+            self.dismiss(session.handle)
+            return
+        command = f"cd {quoted(root)} && local-agent --resume {session.handle}"
+        self._say(f"It belongs to {folder_name(root)}. Open it there: {command}", "$text-warning")
 
     def _end_renaming(self) -> None:
         self._renaming = None
@@ -200,11 +207,11 @@ class SessionsScreen(Screen[str | None]):
         self.browser.reload()
 
     def _say(self, text: str, style: str = "$text-muted") -> None:
-        self.line.update(Content.styled(one_line(text), style))
-        self.line.display = bool(text)
+        self._line.update(Content.styled(one_line(text), style))
+        self._line.display = bool(text)
 
     def _show_heading(self) -> None:
         where = "all folders" if self._everywhere else folder_name(self._source.workspace_root)
-        self.heading.update(
+        self._heading.update(
             Content.assemble(("Sessions", "bold"), (f" {self._glyphs.dot} {where}", "$text-muted"))
         )

@@ -10,7 +10,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.getters import query_one
 from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
@@ -60,9 +59,6 @@ class SessionBrowser(Horizontal):
     }
     """
 
-    row_list = query_one(RowList)
-    session_preview = query_one(SessionPreview)
-
     @dataclass
     class Opened(Message):
         """A row was opened with the mouse."""
@@ -84,10 +80,12 @@ class SessionBrowser(Horizontal):
         self._everywhere = False
         self._loaded: list[SessionInfo] = []
         self._complete = False
+        self.row_list = RowList(glyphs=glyphs)
+        self.session_preview = SessionPreview(glyphs)
 
     def compose(self) -> ComposeResult:
-        yield RowList(glyphs=self._glyphs)
-        yield SessionPreview(self._glyphs)
+        yield self.row_list
+        yield self.session_preview
 
     def on_mount(self) -> None:
         self._load()

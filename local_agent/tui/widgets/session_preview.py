@@ -33,15 +33,17 @@ class SessionPreview(Vertical):
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__()
         self._glyphs = glyphs
+        self._about = Static(classes="about", markup=False)
+        self._messages = TypesetView()
+        self._scroll = VerticalScroll(self._messages, can_focus=False)
 
     def compose(self) -> ComposeResult:
-        yield Static(classes="about", markup=False)
-        with VerticalScroll(can_focus=False):
-            yield TypesetView()
+        yield self._about
+        yield self._scroll
 
     def clear(self) -> None:
-        self.query_one(".about", Static).update("")
-        self.query_one(TypesetView).show(None)
+        self._about.update("")
+        self._messages.show(None)
 
     def show_about(self, session: SessionInfo, *, all_workspaces: bool) -> None:
         """The head; the messages of the session shown before stay until these have come."""
@@ -57,12 +59,12 @@ class SessionPreview(Vertical):
             lines.append(Content.styled(text, "$text-error"))
         if session.holder is not None:
             lines.append(Content.styled(holder_line(session), "$text-warning"))
-        self.query_one(".about", Static).update(Content("\n").join(lines))
+        self._about.update(Content("\n").join(lines))
 
     def show_tail(self, tail: Slice) -> None:
         """The messages, scrolled to the last one."""
-        self.query_one(TypesetView).show(_Tail(tail, self._glyphs))
-        self.call_after_refresh(self.query_one(VerticalScroll).scroll_end, animate=False)
+        self._messages.show(_Tail(tail, self._glyphs))
+        self.call_after_refresh(self._scroll.scroll_end, animate=False)
 
 
 class _Tail:
