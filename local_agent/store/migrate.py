@@ -73,7 +73,14 @@ class _Migration:
         (application,) = driver.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
             return self.revisions
-        rows = driver.execute(_APPLIED).fetchall()
+        try:
+            rows = driver.execute(_APPLIED).fetchall()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                raise
+            raise StoreError(
+                f"{self._path} has lost tables.", f"Go back to a copy from {self._backups}.", str(error)
+            ) from error
         applied = [Applied(*row[:4]) for row in rows if row[0] is not None]
         name = self._path or Path("The database")
         return pending(name, self._backups, self.revisions, applied, rows[0][4])
@@ -117,15 +124,23 @@ class _Migration:
 
 def back_up(path: Path, backups: Path, first: Revision) -> Path:
     """A whole copy through SQLite's backup API, on disk under its name or not there at all."""
-    private_folder(backups)
     stamp = utc_now().replace(":", "").replace("-", "").partition(".")[0]
     target = backups / f"{path.stem}-{stamp}-before-{first.revision}.db"
     scratch = target.with_suffix(".partial")
-    make_private_file(scratch)
-    with closing(connect_readonly(path)) as source, closing(sqlite3.connect(scratch)) as copy:
-        source.backup(copy)
-    scratch.replace(target)
-    sync_folder(backups)
+    try:
+        private_folder(backups)
+        scratch.unlink(missing_ok=True)
+        make_private_file(scratch)
+        with closing(connect_readonly(path)) as source, closing(sqlite3.connect(scratch)) as copy:
+            source.backup(copy)
+        scratch.replace(target)
+        sync_folder(backups)
+    except OSError as error:
+        raise StoreError(
+            f"The database needs an update, and no copy of it can be put into {backups}: {error.strerror}.",
+            "Make the folder writable or free some space, then start again.",
+            str(error),
+        ) from error
     return target
 
 

@@ -15,6 +15,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from local_agent.domain.errors import StoreError
 from local_agent.store.engine import open_engine
 from local_agent.store.migrate import migrate
 from local_agent.store.models import Base
@@ -173,6 +174,15 @@ def test_an_update_is_done_once(filled: Path, two_steps: Path) -> None:
     assert len(list((filled.parent / "backups").iterdir())) == 1
 
 
+def test_without_a_copy_nothing_is_updated(filled: Path, two_steps: Path) -> None:
+    before = content(filled)
+    (filled.parent / "backups").write_text("a file in the way")
+
+    with pytest.raises(StoreError, match="no copy of it"):
+        upgrade(str(filled), str(two_steps))
+    assert content(filled) == before
+
+
 def at_once(function: str, *arguments: str, count: int) -> None:
     """Start several processes together, and have all of them come to a good end."""
     program = f"from tests.store.test_migrations import {function}; import sys; {function}(*sys.argv[1:])"
@@ -225,7 +235,7 @@ def test_an_update_that_fails_leaves_everything_as_it_was(filled: Path, two_step
     step = two_steps / "versions" / "0002_second.py"
     step.write_text(SECOND + '    op.execute("DELETE FROM workspaces")\n')
 
-    with pytest.raises(Exception, match="point at nothing"):
+    with pytest.raises(StoreError, match="point at nothing"):
         upgrade(str(filled), str(two_steps))
     assert content(filled) == before
 

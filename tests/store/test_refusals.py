@@ -78,6 +78,11 @@ def record_is_gone(database: Path) -> None:
     execute(database, "DELETE FROM schema_migrations")
 
 
+def tables_are_gone(database: Path) -> None:
+    build(str(database))
+    execute(database, "DROP TABLE schema_migrations", "DROP TABLE alembic_version")
+
+
 def damaged(database: Path) -> None:
     build(str(database))
     execute(database, "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -99,6 +104,7 @@ def damaged(database: Path) -> None:
         (another_name, "another 0001_other.py", "backups"),
         (stamp_disagrees, "records revision 0001 and is marked 0002", "backups"),
         (record_is_gone, "records revision None and is marked 0001", "backups"),
+        (tables_are_gone, "has lost tables", "backups"),
         (damaged, "damaged", "doctor"),
     ],
 )

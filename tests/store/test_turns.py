@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from local_agent.domain.entries import (
     EntryStatus,
@@ -20,6 +21,7 @@ from local_agent.domain.entries import (
 )
 from local_agent.domain.ports import Outcome, Reply
 from local_agent.store.error_trail import LIMIT
+from local_agent.store.gateway import Gateway
 from local_agent.store.store import Store
 from tests.store.samples import VERSION, failed, new_session, opening, reply_half, settled, talk
 
@@ -243,12 +245,14 @@ async def test_history_refuses_to_be_rewritten(store: Store, database: Path, sta
     assert await store.tail(held.info.id, 9) == before
 
 
-async def test_every_connection_of_the_store_lets_the_triggers_see_a_replace(store: Store) -> None:
+async def test_every_connection_of_the_store_lets_the_triggers_see_a_replace(
+    store: Store, gateway: Gateway
+) -> None:
     await talk(store, "one")
     replace_all = "INSERT OR REPLACE INTO entries SELECT * FROM entries"
 
-    with pytest.raises(Exception, match="an entry is never deleted"):
-        await store._gateway.write(lambda db: db.connection().exec_driver_sql(replace_all))
+    with pytest.raises(IntegrityError, match="an entry is never deleted"):
+        await gateway.write(lambda db: db.connection().exec_driver_sql(replace_all))
 
 
 async def test_kinds_of_entries_are_what_was_said(store: Store) -> None:
