@@ -18,7 +18,7 @@ from local_agent.runtime.runtime import Runtime
 from tests.support.ollama_server import RequestRecord
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 60
+SECONDS = 180
 COMMAND = (sys.executable, "-m", "local_agent")
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from local_agent.llm.demo import cached_model
 from tests.cli.program import COMMAND, environment, run, sent_messages
+from tests.support.model import small_model
 from tests.support.ollama_server import (
     OllamaServer,
     Turn,
@@ -44,6 +46,12 @@ def only_session(cwd: Path) -> dict[str, Any]:
     document = json.loads(run("session", "show", "--json", listed["handle"], cwd=cwd).out)
     assert isinstance(document, dict)
     return document
+
+
+def answer_briefly(home: Path) -> None:
+    """The smallest model rambles; sixteen tokens show that it answers."""
+    home.mkdir(parents=True)
+    (home / "config.yaml").write_text("model:\n  max_output: 16\n")
 
 
 def last_sent(server: OllamaServer) -> str:
@@ -325,3 +333,26 @@ def test_a_killed_run_leaves_a_session_that_can_be_read(
     listed = run("session", "list", cwd=project)
     assert (listed.code, len(listed.out.splitlines())) == (0, 1)
     assert run("session", "trash", listed.out[:7], cwd=project).code == 0
+
+
+@pytest.mark.engine
+def test_the_built_in_engine_answers(home: Path, project: Path) -> None:
+    model = small_model()
+    answer_briefly(home)
+    ran = run("-p", "Say hello.", "--gguf", str(model), "--output", "json", cwd=project)
+    receipt = json.loads(ran.out)
+    assert (ran.code, receipt["status"]) == (0, "settled")
+    assert receipt["text"].strip()
+    assert only_session(project)["session"]["backend"] == "embedded"
+
+
+@pytest.mark.engine
+def test_the_demo_runs_from_the_cache(home: Path, project: Path) -> None:
+    model = small_model()
+    answer_briefly(home)
+    cache = Path(os.environ["XDG_CACHE_HOME"])
+    cache.mkdir()
+    (cache / "local-agent").symlink_to(next(p for p in model.parents if cached_model(p) == model))
+    ran = run("-p", "Say hello.", "--demo", cwd=project)
+    assert ran.code == 0
+    assert ran.out.strip()
