@@ -5,26 +5,23 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, NoReturn
 
 import click
 
 from local_agent import __version__
-from local_agent.cli.completion import completion
-from local_agent.cli.config import config
-from local_agent.cli.doctor import doctor
 from local_agent.cli.handles import complete_handles
 from local_agent.cli.help_page import GroupedHelp
-from local_agent.cli.logs import logs
 from local_agent.cli.prompt import OUTPUTS, ask_once
 from local_agent.cli.screen import open_screen
-from local_agent.cli.session import session
 from local_agent.cli.startup import Startup
 from local_agent.cli.streams import PROGRAM, drop_output, prepare_streams, say
 from local_agent.config.launch import LaunchOptions
 from local_agent.domain.errors import LocalAgentError
 
+COMMANDS = ("session", "doctor", "config", "logs", "completion")
 EXAMPLES = """\
 Examples:
   local-agent                             open the screen in this folder
@@ -46,6 +43,17 @@ class _Root(GroupedHelp):
         "Sessions": ("session",),
         "This installation": ("doctor", "config", "logs", "completion"),
     }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands that have a module of their name, then any others."""
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command when it is asked for: a start of the screen needs none."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(import_module(f"local_agent.cli.{cmd_name}"), cmd_name)
+        return command
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command. That nobody reads on is no failure, as in ``local-agent logs | head``."""
@@ -146,10 +154,6 @@ def _refuse_contradictions(context: click.Context) -> None:
         raise click.UsageError("--output needs -p TEXT.")
     if not (context.params["model"] or "x").strip():
         raise click.UsageError("--model needs a name.")
-
-
-for command in (session, doctor, config, logs, completion):
-    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
