@@ -36,7 +36,7 @@ class Composer(TextArea):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Send", id="composer.send", priority=True, show=False),
+        Binding("enter", "submit", "Send", id="composer.send", show=False),
         Binding(
             "shift+enter,ctrl+j,alt+enter", "newline", "Break the line", id="composer.newline", show=False
         ),
@@ -101,6 +101,24 @@ class Composer(TextArea):
         for start, end in self._pastes.spans(line):
             text.stylize("italic", start, end)
         return text
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Send, break and complete in the order of the keys.
+
+        A binding acts when its key has bubbled up to the app, and a priority binding before the keys
+        ahead of it have reached the text: either way a burst of keys would be taken out of order.
+        """
+        match event.key:
+            case "enter":
+                self.action_submit()
+            case "shift+enter" | "ctrl+j" | "alt+enter":
+                self.action_newline()
+            case "tab" if self.completing:
+                self.action_complete()
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
