@@ -163,7 +163,7 @@ class Runtime:
     async def _start(self) -> None:
         self._git_root_commit = await asyncio.to_thread(git_root_commit, Path(self.workspace_root))
         crash = await asyncio.to_thread(engine_crash_report, self.paths.engine_marker)
-        self.startup_notices = (crash,) if crash else ()
+        self.startup_notices = (*self._store.notices, *((crash,) if crash else ()))
         gguf = self.options.gguf or self.settings.embedded.gguf
         if self.options.demo:
             gguf = await asyncio.to_thread(self.engines.cached_demo)
