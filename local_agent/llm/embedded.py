@@ -19,7 +19,7 @@ from local_agent.domain.ports import ChatRequest, ProgressPart, StreamPart, Text
 from local_agent.llm import gguf
 from local_agent.llm.completion import Completion, request_body
 from local_agent.llm.crash import engine_marker
-from local_agent.llm.engine import Engine, library_version
+from local_agent.llm.engine import Engine, library_version, read_ahead
 
 
 class EmbeddedBackend:
@@ -108,25 +108,27 @@ class EmbeddedBackend:
 
     def _run(self, request: ChatRequest, generation: _Generation) -> None:
         """One reply, in the engine's thread; what it raises reaches the stream."""
+        load_seconds = None
+        if self._engine is None or self._asked_window != request.window:
+            started = time.monotonic()
+            generation.put(ProgressPart(Phase.LOADING))
+            self._load(request.window, generation)
+            load_seconds = time.monotonic() - started
+        if self._engine is not None and not generation.stopping:
+            with engine_marker(self._crash_marker, self.model):
+                generation.run(self._engine, request_body(request), load_seconds)
+
+    def _load(self, window: int, generation: _Generation) -> None:
+        """Have the model in memory with this window, unless the stop comes first."""
+        trained = gguf.describe(self._path).trained_window
+        read_ahead(self._path, lambda: generation.stopping)
         if generation.stopping:
             return
-        with engine_marker(self._crash_marker, self.model):
-            engine, load_seconds = self._loaded_engine(request.window, generation)
-            if not generation.stopping:
-                generation.run(engine, request_body(request), load_seconds)
-
-    def _loaded_engine(self, window: int, generation: _Generation) -> tuple[Engine, float | None]:
-        """The model in memory with this window, and the seconds it took to load if it wasn't there."""
-        if self._engine is not None and self._asked_window == window:
-            return self._engine, None
-        generation.put(ProgressPart(Phase.LOADING))
-        started = time.monotonic()
         self._unload()
-        # Beyond the trained window the engine would only allocate, up to being killed for it.
-        trained = gguf.describe(self._path).trained_window
-        self._engine = Engine(self._path, min(window, trained or window), self._threads)
+        with engine_marker(self._crash_marker, self.model):
+            # Beyond the trained window the engine would only allocate, up to being killed for it.
+            self._engine = Engine(self._path, min(window, trained or window), self._threads)
         self._asked_window = window
-        return self._engine, time.monotonic() - started
 
     def _unload(self) -> None:
         self._engine = None

