@@ -148,10 +148,11 @@ async def test_the_open_session_cannot_be_trashed(home: Path) -> None:
     (handle,) = await keep(home, "Open here")
     async with runtime_of(home) as runtime:
         app = Stage(screen := SessionsScreen(runtime, current=handle))
-        async with app.run_test(size=(80, 24)) as pilot:
+        async with app.run_test(size=(100, 24)) as pilot:
             await until(pilot, lambda: screen.browser.selected)
             await pilot.press("f8")
             await until(pilot, lambda: "This is the open session" in line(screen))
+            assert "open here" in screen_text(pilot)
             assert titles(screen) == ["Open here"]
 
 

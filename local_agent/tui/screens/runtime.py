@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
 
 Groups = Mapping[str, Mapping[str, object]]
-LEFT = ("Session", "Workspace", "Model")
+LEFT = ("Session", "Model", "Program")
 
 
 class RuntimeScreen(Screen[None]):

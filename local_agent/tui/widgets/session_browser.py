@@ -129,7 +129,8 @@ class SessionBrowser(Horizontal):
     def _chosen(self) -> None:
         session = self.selected
         if session is not None and not self.has_class("-no-preview"):
-            self.session_preview.show_about(session, all_workspaces=self._everywhere)
+            here = session.handle == self._current
+            self.session_preview.show_about(session, here=here, all_workspaces=self._everywhere)
             self._preview(session.handle)
 
     @work(group="rows", exclusive=True)

@@ -45,7 +45,7 @@ class SessionPreview(Vertical):
         self._about.update("")
         self._messages.show(None)
 
-    def show_about(self, session: SessionInfo, *, all_workspaces: bool) -> None:
+    def show_about(self, session: SessionInfo, *, here: bool, all_workspaces: bool) -> None:
         """The head; the messages of the session shown before stay until these have come."""
         facts = [counted(session.turn_count, "turn"), since(session.last_activity)]
         lines = [Content.styled(one_line(session.title), "bold")]
@@ -57,7 +57,9 @@ class SessionPreview(Vertical):
         if session.error_count:
             text = f"{self._glyphs.warning} {counted(session.error_count, 'error')}"
             lines.append(Content.styled(text, "$text-error"))
-        if session.holder is not None:
+        if here:
+            lines.append(Content.styled("open here", "$text-primary"))
+        elif session.holder is not None:
             lines.append(Content.styled(holder_line(session), "$text-warning"))
         self._about.update(Content("\n").join(lines))
 
