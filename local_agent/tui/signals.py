@@ -38,6 +38,8 @@ class EndSignals:
         if self._ending:
             return
         self._ending = True
+        if self._attributes is not None and _terminal_attributes() is None:
+            _detach_output()
         code = 128 + number
         deadline = threading.Timer(DEADLINE_SECONDS, self._leave_at_once, (code,))
         deadline.daemon = True
@@ -55,6 +57,14 @@ class EndSignals:
             except (OSError, termios.error, ValueError):
                 pass
         os._exit(code)
+
+
+def _detach_output() -> None:
+    """The terminal is gone: what is still drawn goes nowhere, and fails nobody on the way out."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def _terminal_attributes() -> list[int | list[bytes | int]] | None:
