@@ -12,7 +12,6 @@ from typing import ClassVar, NoReturn
 import click
 
 from local_agent import __version__
-from local_agent.cli.handles import complete_handles
 from local_agent.cli.help_page import GroupedHelp
 from local_agent.cli.prompt import OUTPUTS, ask_once
 from local_agent.cli.screen import open_screen
@@ -67,6 +66,8 @@ class _Root(GroupedHelp):
 def _complete_resume(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[click.shell_completion.CompletionItem]:
+    from local_agent.cli.handles import complete_handles  # sqlite3: only for the shell's question
+
     return complete_handles(incomplete, with_latest=True)
 
 

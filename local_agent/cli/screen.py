@@ -6,7 +6,6 @@ import os
 import sys
 from dataclasses import replace
 
-from local_agent.cli.handles import resolve_resume
 from local_agent.cli.startup import Startup
 from local_agent.cli.streams import write
 from local_agent.config.launch import LaunchOptions
@@ -17,6 +16,8 @@ from local_agent.domain.text import one_line
 def open_screen(startup: Startup, options: LaunchOptions, resume: str | None) -> int:
     """Check what can be checked without a screen, open it, and leave the way back."""
     if resume is not None:
+        from local_agent.cli.handles import resolve_resume  # sqlite3: only a start that resumes looks up
+
         options = replace(options, resume=resolve_resume(startup, resume))
     settings = startup.load().settings
     _need_terminal()
