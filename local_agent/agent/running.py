@@ -108,8 +108,6 @@ class RunningTurn:
         """Stream the reply beside its saver and its clocks until one of them ends it."""
         if self._plan.refusal is not None:
             raise self._plan.refusal
-        if self._stop.is_set():
-            raise Stopped
         plan, limits, reply = self._plan, self._limits, self._reply
         every, limit = limits.tell_silence_every, plan.watchdog_seconds
         asking = asyncio.create_task(self._ask_whether_loaded())

@@ -236,12 +236,15 @@ async def test_the_watchdog_waits_for_loading_and_prompt_reading(bench: Bench) -
 async def test_the_watchdog_does_not_count_the_time_the_process_slept(bench: Bench) -> None:
     bench.server.script(Turn("Once upon", gate("awake"), " a time"))
 
-    def sleep_through(event: Event) -> None:
-        if event == TextDelta(" upon"):
-            time.sleep(1.0)  # the whole process stands still, as under SIGSTOP
-            bench.server.release("awake")
+    def sleep() -> None:
+        time.sleep(1.5)  # the whole process stands still, as under SIGSTOP
+        bench.server.release("awake")
 
-    events = await bench.events("tell me", sleep_through, watchdog_seconds=0.5)
+    def act(event: Event) -> None:
+        if event == TextDelta(" upon"):
+            asyncio.get_running_loop().call_later(0.3, sleep)
+
+    events = await bench.events("tell me", act, watchdog_seconds=1.0)
     assert the_end(events).status is TurnStatus.SETTLED
     assert text_of(events) == "Once upon a time"
 

@@ -101,17 +101,20 @@ async def test_a_stop_before_the_turn_sends_nothing(bench: Bench) -> None:
 
 async def test_a_stop_while_another_program_locks_the_database(bench: Bench, tmp_path: Path) -> None:
     bench.clocks(store_within=STOP_SECONDS)
+    bench.server.script("Hello.")
     lock = sqlite3.connect(tmp_path / "home" / "local-agent.db", isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     asyncio.get_running_loop().call_later(0.1, bench.agent.stop)
     started = time.monotonic()
-    events = await bench.events("Hi")
+    stopped = await bench.events("Hi")
     assert time.monotonic() - started < 0.1 + 3 * STOP_SECONDS
-    lock.execute("ROLLBACK")
+    assert (the_end(stopped).turn_id, the_end(stopped).status) == (0, TurnStatus.INTERRUPTED)
+    # Said by the second question's write, so the first one's has been given up by then.
+    bench.store.on_wait(lambda waiting: lock.rollback() if waiting else None)
+    assert the_end(await bench.events("Hi again")).status is TurnStatus.SETTLED
     lock.close()
-    assert (the_end(events).turn_id, the_end(events).status) == (0, TurnStatus.INTERRUPTED)
-    assert bench.server.chats == []
-    assert await bench.store.page(None) == []
+    assert [session.turn_count for session in await bench.store.page(None)] == [1]
+    assert len(bench.server.chats) == 1
 
 
 async def test_a_stop_at_the_very_end_changes_nothing(bench: Bench) -> None:
