@@ -47,7 +47,7 @@ async def test_letters_filter_and_do_nothing_else(home: Path) -> None:
             await until(pilot, lambda: titles(screen) == ["Flaky restore test"])
             await pilot.press(*"zzz")
             await until(pilot, lambda: not titles(screen))
-            assert "Nothing is called “fkyrstzzz” here." in screen_text(pilot)
+            assert "Nothing is called 'fkyrstzzz' here." in screen_text(pilot)
             await pilot.press("enter", "f2", "f8")
             assert app.screen is screen
             assert not screen.renaming

@@ -51,7 +51,7 @@ class HeldDialog(Dialog[HeldAnswer]):
         if answer is not HeldAnswer.TAKE_OVER:
             self.dismiss(answer)
             return
-        self._say(f"The other process stops at its next write and can only read on. Type “{TYPED_DECISION}”:")
+        self._say(f"The other process stops at its next write and can only read on. Type {TYPED_DECISION!r}:")
         self.add_class("-deciding")
         self.query_one("#decision", Input).focus()
 
@@ -62,7 +62,7 @@ class HeldDialog(Dialog[HeldAnswer]):
             self.dismiss(HeldAnswer.TAKE_OVER)
         else:
             event.input.clear()
-            self._say(f"Nothing was changed. Type “{TYPED_DECISION}”, or press esc.")
+            self._say(f"Nothing was changed. Type {TYPED_DECISION!r}, or press esc.")
 
     def _say(self, text: str) -> None:
         self.query_one("#reply", Static).update(Content.styled(text, "$text-warning"))

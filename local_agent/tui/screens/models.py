@@ -76,7 +76,7 @@ class ModelsScreen(Screen[str | None]):
     @work(group="look", exclusive=True)
     async def look(self) -> None:
         """Ask the server, and show what it has."""
-        self._say("looking …")
+        self._say(f"looking {self._glyphs.ellipsis}")
         try:
             state = await self._load()
         except LocalAgentError as error:

@@ -70,8 +70,17 @@ class RuntimeScreen(Screen[None]):
             failure = Content.styled(str(error), "$text-error")
             self._left.show(lambda width: wrap(failure, width))
             return
-        self._left.show(lambda width: _lines(groups, width, left=True))
-        self._right.show(lambda width: _lines(groups, width, left=False))
+        self._left.show(lambda width: self._side(groups, width, left=True))
+        self._right.show(lambda width: self._side(groups, width, left=False))
+
+    def _side(self, groups: Groups, width: int, *, left: bool) -> list[Line]:
+        """The groups of one side, a blank line behind each; in one column all are on the left, in order."""
+        wide = self.has_class("-wide")
+        lines: list[Line] = []
+        for title, facts in groups.items():
+            if left is (title in LEFT or not wide):
+                lines += [*labelled_lines(title, facts, width), BLANK]
+        return lines
 
     def action_look(self) -> None:
         self.look()
@@ -90,7 +99,12 @@ async def gather_groups(runtime: Runtime, conversation: Conversation | None) -> 
     usage = _last_usage(last) if last is not None else None
     if conversation is None or usage is None:
         return groups
-    return {"Last turn": usage_facts(usage, conversation.used_tokens, conversation.window), **groups}
+    first = {title: groups.pop(title) for title in ("Session", "Model") if title in groups}
+    return {
+        **first,
+        "Last turn": usage_facts(usage, conversation.used_tokens, conversation.window),
+        **groups,
+    }
 
 
 def usage_facts(usage: Usage, used: int | None, window: int) -> dict[str, object]:
@@ -113,12 +127,3 @@ def usage_facts(usage: Usage, used: int | None, window: int) -> dict[str, object
 def _last_usage(tail: Slice) -> Usage | None:
     turns = [tail.turns[e.turn_id] for e in tail.entries if e.turn_id is not None and e.turn_id in tail.turns]
     return turns[-1].usage if turns else None
-
-
-def _lines(groups: Groups, width: int, *, left: bool) -> list[Line]:
-    """The groups of one side, a blank line behind each."""
-    lines: list[Line] = []
-    for title, facts in groups.items():
-        if (title in LEFT) is left:
-            lines += [*labelled_lines(title, facts, width), BLANK]
-    return lines

@@ -190,7 +190,7 @@ class SessionBrowser(Horizontal):
 
     def _nothing(self) -> Option:
         if self._typed:
-            text = f"Nothing is called “{one_line(self._typed, 40)}” here."
+            text = f"Nothing is called {one_line(self._typed, 40)!r} here."
         else:
             text = "No sessions yet. The first question opens one."
         return Option(Content.styled(f"  {text}", "$text-muted"), disabled=True)
