@@ -78,7 +78,7 @@ class RuntimeScreen(Screen[None]):
         wide = self.has_class("-wide")
         lines: list[Line] = []
         for title, facts in groups.items():
-            if left is (title in LEFT or not wide):
+            if facts and left is (title in LEFT or not wide):
                 lines += [*labelled_lines(title, facts, width), BLANK]
         return lines
 
@@ -99,12 +99,8 @@ async def gather_groups(runtime: Runtime, conversation: Conversation | None) -> 
     usage = _last_usage(last) if last is not None else None
     if conversation is None or usage is None:
         return groups
-    first = {title: groups.pop(title) for title in ("Session", "Model") if title in groups}
-    return {
-        **first,
-        "Last turn": usage_facts(usage, conversation.used_tokens, conversation.window),
-        **groups,
-    }
+    turn = usage_facts(usage, conversation.used_tokens, conversation.window)
+    return {"Session": {}, "Model": {}, "Last turn": turn} | groups
 
 
 def usage_facts(usage: Usage, used: int | None, window: int) -> dict[str, object]:
