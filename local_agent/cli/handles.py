@@ -64,7 +64,13 @@ def resolve_resume(startup: Startup, text: str) -> str:
     """The handle that ``--resume`` means."""
     if text.strip().lower() != LATEST:
         found = find_session(startup, text)
-        return find_here(startup, text, "--resume", found.handle).handle
+        find_here(startup, text, "--resume", found.handle)
+        if found.trashed:
+            raise LocalAgentError(
+                f"Session {found.handle} is in the trash.",
+                f"Bring it back with: local-agent session untrash {found.handle}",
+            )
+        return found.handle
     latest = lookup.latest(startup.paths.database, str(startup.workspace))
     if latest is None:
         raise LocalAgentError("No session was saved in this folder yet.", "Start one with: local-agent")

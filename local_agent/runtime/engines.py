@@ -113,7 +113,8 @@ class Engines:
 
     def _is_allowed(self) -> bool:
         remembered = Preferences.read(self._paths.preferences).allowed_hosts
-        return self._server.display in {*self._settings.privacy.allowed_hosts, *remembered}
+        allowed = {*self._settings.privacy.allowed_hosts, *remembered}
+        return not allowed.isdisjoint((self._server.display, self._server.host))
 
     def _remember_server(self) -> None:
         known = Preferences.read(self._paths.preferences)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from enum import Enum, auto
 from pathlib import Path
-from urllib.request import pathname2url
+from urllib.parse import quote
 
 from local_agent.domain.errors import StoreError
 
@@ -70,7 +71,7 @@ def connect_readonly(path: Path, *, alone: bool = False) -> sqlite3.Connection:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"file:{pathname2url(str(path))}?{mode}"
+    uri = f"file:{quote(os.fsencode(path))}?{mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         connection.execute("PRAGMA schema_version").fetchone()

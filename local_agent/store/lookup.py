@@ -11,7 +11,7 @@ from pathlib import Path
 from local_agent.store.examine import Content, connect_readonly, examine, unreadable
 
 _FOUND = """
-    SELECT s.handle, CAST(s.title AS BLOB), CAST(w.root AS BLOB)
+    SELECT s.handle, CAST(s.title AS BLOB), CAST(w.root AS BLOB), s.trashed
     FROM sessions AS s JOIN workspaces AS w ON w.id = s.workspace_id
 """
 
@@ -23,6 +23,7 @@ class Found:
     handle: str
     title: str
     workspace_root: str
+    trashed: bool = False
 
 
 def lookup(db_path: Path, handle: str) -> Found | None:
@@ -44,8 +45,8 @@ def known_handles(db_path: Path, limit: int) -> list[str]:
 
 
 def _first(db_path: Path, query: str, value: object) -> Found | None:
-    for handle, title, root in _rows(db_path, query, value):
-        return Found(str(handle), _text(title), _text(root))
+    for handle, title, root, trashed in _rows(db_path, query, value):
+        return Found(str(handle), _text(title), _text(root), bool(trashed))
     return None
 
 

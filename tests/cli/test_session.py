@@ -140,6 +140,9 @@ async def test_rename_trash_and_untrash(home: Path, project: Path, server: Ollam
     assert run("--resume", "latest", cwd=project).code == 1
 
     assert trashed.line.endswith(f"local-agent session untrash {handle}")
+    refused = run("--resume", handle, cwd=project)
+    assert refused.code == 1
+    assert refused.line.endswith(f"local-agent session untrash {handle}")
     assert run("session", "untrash", handle, cwd=project).code == 0
     assert handle in run("session", "list", cwd=project).out
 

@@ -215,6 +215,10 @@ async def test_a_host_elsewhere_is_reached_only_after_consent(home: Path, server
         assert runtime.consent_needed is None
     async with opened(home, "", settings=settings) as runtime:
         assert runtime.consent_needed is None
+    for written in ("192.0.2.7", "192.0.2.7:11434"):
+        named = replace(settings, privacy=replace(settings.privacy, allowed_hosts=(written,)))
+        async with opened(home.parent / "other", "", settings=named) as runtime:
+            assert runtime.consent_needed is None
     local = replace(settings, privacy=replace(settings.privacy, local_only=True))
     with pytest.raises(UsageError, match="local_only"):
         async with opened(home, "", settings=local):
