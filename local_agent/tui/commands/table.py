@@ -8,11 +8,12 @@ import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.text import one_line
 
+Handler = Callable[..., Awaitable[None]]
 NoticeKind = Literal["information", "warning", "error"]
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*)?(?=\s|$)")
@@ -42,12 +43,6 @@ class CommandScreen(Protocol):
     async def leave(self) -> None: ...
 
 
-class Handler(Protocol):
-    """A command: the screen and its arguments; a parameter with a default may be left out."""
-
-    def __call__(self, screen: Any, *arguments: str) -> Awaitable[None]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Command:
     """One row of the table."""
@@ -57,7 +52,8 @@ class Command:
     hint: str
     """Its arguments as the usage line shows them, such as ``[NAME]``."""
     aliases: tuple[str, ...]
-    handler: Callable[..., Awaitable[None]]
+    handler: Handler
+    """Takes the screen and the arguments; a parameter with a default may be left out."""
     least: int
     most: int | None
     """None: any number."""
@@ -80,10 +76,10 @@ class CommandTable:
 
     def command(
         self, name: str, summary: str, hint: str = "", aliases: tuple[str, ...] = ()
-    ) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
+    ) -> Callable[[Handler], Handler]:
         """Enter a coroutine function; how many arguments it takes is read from its signature."""
 
-        def enter(handler: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        def enter(handler: Handler) -> Handler:
             least, most = _counts(handler)
             command = Command(name, summary, hint, aliases, handler, least, most)
             for word in (name, *aliases):
@@ -152,7 +148,7 @@ def is_command(text: str) -> bool:
     return _COMMAND.match(text.strip()) is not None
 
 
-def _counts(handler: Callable[..., Awaitable[None]]) -> tuple[int, int | None]:
+def _counts(handler: Handler) -> tuple[int, int | None]:
     parameters = list(inspect.signature(handler).parameters.values())[1:]
     plain = [p for p in parameters if p.kind is not p.VAR_POSITIONAL]
     least = sum(p.default is p.empty for p in plain)

@@ -98,7 +98,7 @@ class Dialog(ModalScreen[AnswerT]):
 
     def on_key(self, event: events.Key) -> None:
         for choice in self._choices:
-            if choice.key and event.character == choice.key:
+            if choice.key and (event.character or "").lower() == choice.key:
                 event.stop()
                 self.answer(choice.answer)
                 return

@@ -18,7 +18,7 @@ from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.text import one_line, sanitise
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.lines import BLANK, Line, indented, wrap
-from local_agent.tui.quantities import clock, counted
+from local_agent.tui.quantities import clock
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.typeset_view import TypesetView
@@ -88,8 +88,3 @@ class ErrorsScreen(Screen[None]):
             raw = Content.styled(sanitise(record.raw).rstrip(), "$text-muted")
             lines += indented(wrap(raw, width - bar.cell_length), bar)
         return lines
-
-
-def errors_note(count: int, glyphs: Glyphs) -> str:
-    """How lists and the resume report mention them."""
-    return f"{glyphs.warning} {counted(count, 'error')}"
