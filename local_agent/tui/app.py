@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
@@ -24,6 +25,8 @@ from local_agent.tui.themes import DARK, register_themes, theme_named
 
 __all__ = ["ExitReport", "LocalAgentApp"]
 
+_log = logging.getLogger(__name__)
+
 
 class LocalAgentApp(App[ExitReport | None]):
     """Returns what the command line tells the person about the session they left."""
@@ -39,6 +42,8 @@ class LocalAgentApp(App[ExitReport | None]):
         super().__init__()
         self.chat = ChatScreen(Launch(options, settings, paths))
         self._end_signals = EndSignals(self._end)
+        self._early: list[events.Event] | None = []
+        """What was typed before anything could take it; None once something does."""
         themed: App[Any] = self
         register_themes(themed)
         self.theme = theme_named(themed, settings.ui.theme or DARK.name)
@@ -52,6 +57,21 @@ class LocalAgentApp(App[ExitReport | None]):
 
     def on_mount(self) -> None:
         self._end_signals.watch()
+
+    async def on_event(self, event: events.Event) -> None:
+        if self._early is not None and isinstance(event, events.Key | events.Paste):
+            self._early.append(event)
+        else:
+            await super().on_event(event)
+
+    @on(events.DescendantFocus)
+    @on(events.ScreenSuspend)
+    async def _take_early_keys(self) -> None:
+        early, self._early = self._early or [], None
+        for event in early:
+            # A terminal that still gathered lines made a line feed of Enter.
+            is_enter = isinstance(event, events.Key) and event.key == "ctrl+j"
+            await super().on_event(events.Key("enter", "\r") if is_enter else event)
 
     def on_resize(self, event: events.Resize) -> None:
         if too_small(event.size.width, event.size.height) and not isinstance(self.screen, TooSmallScreen):
@@ -69,6 +89,14 @@ class LocalAgentApp(App[ExitReport | None]):
 
     async def action_quit(self) -> None:
         self._end(0)
+
+    def _fatal_error(self) -> None:
+        # Textual would print a traceback with the values of all variables, conversations among them.
+        _log.error("the screen failed", exc_info=self._exception)
+        self._exit_renderables.append(
+            "local-agent: the screen failed; what was asked and answered is kept. See: local-agent logs"
+        )
+        self._close_messages_no_wait()
 
     def _end(self, return_code: int) -> None:
         self.chat.run_worker(self.chat.leave(return_code), group="leave", exclusive=True)
