@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.support.ollama_server import Turn, done, error, say, think
+from tests.support.ollama_server import Turn, done, error, say, sleep, think
 
 MODEL = "qwen3:4b"
 
@@ -28,7 +28,7 @@ def _reply(text: str, *, thinking: str = "", read: int = 900, wrote: int = 214) 
         "load_duration": 21_000_000,
     }
     before = (think(thinking),) if thinking else ()
-    return Turn(*before, say(text), done("stop", counts=counts))
+    return Turn(sleep(0.6), *before, say(text), done("stop", counts=counts))
 
 
 _CAUSE = """Two workers share one temporary folder. `test_restore` deletes it while another test is still \
@@ -57,7 +57,7 @@ If all twenty pass, the race is gone. **One** failure means that a second fixtur
 
 MAIN = Past(
     "a1b2c3d",
-    0.03,
+    0.05,
     (
         (
             "Why does the restore test flake on CI?",

@@ -36,7 +36,7 @@ def test_home_that_cannot_be_written(machine: Machine) -> None:
         terminal.wait_exit()
         assert "Traceback" not in terminal.text
         terminal.assert_restored()
-    done = machine.run("session", "list")
+    done = machine.run("-p", "Hello?")
     assert done.returncode == 1 and str(blocked) in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) <= 2
@@ -116,9 +116,8 @@ def test_a_second_process_may_read_but_not_write(machine: Machine, server: Ollam
         first.wait_for("Mine.")
         handle = machine.json("session", "list", "--json")[0]["handle"]
         with machine.terminal("--resume", handle, size=(100, 30)) as second:
-            second.wait_for(str(first.process.pid))
-            second.wait_for("read-only")
-            second.send(Key.ENTER)
+            second.wait_for(f"Process {first.process.pid}")
+            second.send("r")
             second.wait_for("Mine.")
             ask(first, "And now?")
             second.wait_for("Live")
@@ -129,6 +128,28 @@ def test_a_second_process_may_read_but_not_write(machine: Machine, server: Ollam
             second.assert_restored()
         first.wait_for("mirror works.")
         leave(first)
+
+
+def test_a_session_that_was_taken_over_is_read_on(machine: Machine, server: OllamaServer) -> None:
+    server.script("Mine.", "Mine now.")
+    with machine.terminal(size=(100, 30)) as first:
+        ask(first, "Whose is it?")
+        first.wait_for("Mine.")
+        with machine.terminal("--resume", "latest", size=(100, 30)) as second:
+            second.wait_for(f"Process {first.process.pid}")
+            second.send("t")
+            second.wait_for("take over")
+            second.send("take over", Key.ENTER)
+            second.wait_for("Mine.")
+            ask(second, "And now?")
+            second.wait_for("Mine now.")
+            ask(first, "Still mine?")
+            first.wait_for("was taken over")
+            assert len(server.chats) == 2, "the first process sent a request for a session it lost"
+            leave(second)
+        first.send(Key.CTRL_Q)
+        first.wait_exit()
+        first.assert_restored()
 
 
 def test_a_second_process_on_another_session_is_no_trouble(machine: Machine, server: OllamaServer) -> None:

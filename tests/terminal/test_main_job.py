@@ -12,8 +12,10 @@ pytestmark = pytest.mark.terminal
 
 FIRST = "Why does the restore test flake on CI?"
 FIRST_ANSWER = "Two writers share **one** temporary folder."
-SECOND = "And how do I mend it?"
-SECOND_ANSWER = "Give each worker its own."
+LATER = [
+    ("And how do I mend it?", "Give each worker its own."),
+    ("Does that cost time?", "Next to none."),
+]
 
 
 def test_ask_leave_resume_and_go_on(machine: Machine, server: OllamaServer) -> None:
@@ -31,13 +33,14 @@ def test_ask_leave_resume_and_go_on(machine: Machine, server: OllamaServer) -> N
     listed = machine.json("session", "list", "--json")
     assert [(row["handle"], row["title"]) for row in listed] == [(told["handle"], FIRST)]
 
-    for command in (told["command"], "local-agent --resume latest"):
-        server.script(SECOND_ANSWER)
+    commands = (told["command"], "local-agent --resume latest")
+    for command, (question, answer) in zip(commands, LATER, strict=True):
+        server.script(answer)
         with machine.terminal(shell=command) as terminal:
             terminal.wait_for("share one temporary folder.")
             assert FIRST in terminal.text
-            ask(terminal, SECOND)
-            terminal.wait_for(SECOND_ANSWER)
+            ask(terminal, question)
+            terminal.wait_for(answer)
             leave(terminal)
             assert farewell(terminal) == told
 
@@ -45,7 +48,7 @@ def test_ask_leave_resume_and_go_on(machine: Machine, server: OllamaServer) -> N
     assert second[: len(first)] == first
     assert third[: len(second)] == second
     assert_valid(third)
-    said = [FIRST, FIRST_ANSWER, SECOND, SECOND_ANSWER, SECOND]
+    said = [FIRST, FIRST_ANSWER, *LATER[0], LATER[1][0]]
     assert all(words in text for words, (_, text) in zip(said, third, strict=True))
 
 
@@ -57,6 +60,18 @@ def test_a_question_typed_at_once_is_asked(machine: Machine, server: OllamaServe
         terminal.wait_for("Here I am.")
         leave(terminal)
         assert farewell(terminal)["title"] == "Are you there?"
+
+
+def test_nothing_typed_is_lost(machine: Machine, server: OllamaServer) -> None:
+    server.script("First answer.", "Second answer.")
+    with machine.terminal() as terminal:
+        terminal.wait_for(drawn)
+        terminal.send("First question\rSecond question\r/exit")
+        terminal.wait_for("Second answer.")
+        terminal.wait_for("❯ /exit")
+        terminal.send("\r")
+        assert terminal.wait_exit() == 0
+    assert [conversation(request)[-1][1].endswith("question") for request in server.chats] == [True, True]
 
 
 def test_no_save_leaves_nothing(machine: Machine, server: OllamaServer) -> None:
