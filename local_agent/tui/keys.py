@@ -11,6 +11,7 @@ CHAT_BINDINGS: list[BindingType] = [
     Binding("alt+c", "copy_answer", "Copy the last answer", id="chat.copy", show=False),
     Binding("f1", "command('/help')", "Help", id="chat.help"),
     Binding("f2", "command('/runtime')", "Runtime", id="chat.runtime"),
+    Binding("f3", "demo", "Use the built-in engine with a small demo model", id="chat.demo", show=False),
     Binding("ctrl+s", "command('/sessions')", "Sessions", id="chat.sessions"),
     Binding("ctrl+o", "command('/model')", "Models", id="chat.models"),
 ]

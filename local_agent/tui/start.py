@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 from typing import TYPE_CHECKING
 
@@ -33,40 +34,66 @@ async def start(screen: ChatScreen) -> None:
     screen.runtime = screen.drafts.runtime = runtime
     for notice in runtime.startup_notices:
         screen.notify_line(notice, "warning")
-    await _ask_consent(screen, runtime)
-    await _fetch_demo(screen, runtime)
+    await ask_consent(screen, runtime)
+    if runtime.wants_demo:
+        await _fetch_demo(screen, runtime)
     await _first_conversation(screen, runtime)
 
 
 def _import_heavy() -> None:
     for name in _HEAVY:
         importlib.import_module(name)
+    # A full collection holds the screen up for 130 ms, most of it over what has just been imported for good.
+    gc.freeze()
 
 
-async def _ask_consent(screen: ChatScreen, runtime: Runtime) -> None:
+async def ask_consent(screen: ChatScreen, runtime: Runtime) -> bool:
+    """Ask whether the conversation may leave this machine, where it would; True when it may."""
     host = runtime.consent_needed
     if host is None:
-        return
+        return True
     from local_agent.tui.screens.host_consent import ConsentAnswer, HostConsentDialog
 
     address = runtime.engines.current.address
     answer = await screen.app.push_screen_wait(HostConsentDialog(host, address, glyphs=screen.glyphs))
-    if answer is not ConsentAnswer.NO:
-        await runtime.allow_host(remember=answer is ConsentAnswer.ALWAYS)
+    if answer is ConsentAnswer.NO:
+        return False
+    await runtime.allow_host(remember=answer is ConsentAnswer.ALWAYS)
+    return True
 
 
-async def _fetch_demo(screen: ChatScreen, runtime: Runtime) -> None:
-    if runtime.wants_demo:
-        await get_demo(screen, runtime)
+async def use_demo(screen: ChatScreen) -> None:
+    """Begin a new conversation with the small demo model in this process."""
+    runtime = screen.runtime
+    if runtime is None or not await opening.may_leave(screen):
+        return
+    if await _fetch_demo(screen, runtime):
+        await opening.replace(screen, runtime.new_conversation())
 
 
-async def get_demo(screen: ChatScreen, runtime: Runtime) -> None:
-    """Fetch the demo model in a dialog and use it from the next conversation on."""
+async def ask_once_allowed(screen: ChatScreen, prompt: str) -> None:
+    """Send a prompt that waited for the person's consent; without it, it goes back to the composer."""
+    runtime, refused = screen.runtime, screen.conversation
+    if runtime is None or refused is None:
+        return
+    if await ask_consent(screen, runtime):
+        handle = refused.handle
+        await refused.close()
+        allowed = await runtime.resume(handle) if handle else runtime.new_conversation()
+        await opening.replace(screen, allowed)
+        screen.pane.post_message(PromptPane.Prompted(prompt))
+    else:
+        screen.composer.load(prompt)
+
+
+async def _fetch_demo(screen: ChatScreen, runtime: Runtime) -> bool:
     from local_agent.tui.screens.demo import DemoScreen
 
     path = await screen.app.push_screen_wait(DemoScreen(runtime.fetch_demo, glyphs=screen.glyphs))
-    if path is not None:
-        await runtime.use_embedded(path)
+    if path is None:
+        return False
+    await runtime.use_embedded(path)
+    return True
 
 
 async def _first_conversation(screen: ChatScreen, runtime: Runtime) -> None:

@@ -23,7 +23,7 @@ from local_agent.tui.keys import CHAT_BINDINGS
 from local_agent.tui.launch import ExitReport, Launch
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.screens.doors import Doors, NoticeKind
-from local_agent.tui.start import start
+from local_agent.tui.start import ask_once_allowed, start, use_demo
 from local_agent.tui.status import footer_facts, header_facts
 from local_agent.tui.turns import TurnRunner
 from local_agent.tui.widgets.composer import Composer
@@ -140,9 +140,11 @@ class ChatScreen(Doors):
         if self.conversation is not None and self.conversation.read_only:
             self.composer.load(event.text)
             self.notify_line("This session is open read-only: open another one, or /new.", "warning")
-        elif self.conversation is None:
+        elif self.conversation is None or self.runtime is None:
             self.turns.queue.add(event.text)
             self.show_facts()
+        elif self.runtime.consent_needed is not None and self.conversation.backend_kind == "ollama":
+            self.run_worker(ask_once_allowed(self, event.text), group="opening")
         else:
             self.greeting.end()
             self.turns.ask(self.conversation, event.text)
@@ -179,6 +181,10 @@ class ChatScreen(Doors):
     def action_command(self, line: str) -> None:
         """Carry out a slash command."""
         self.run_worker(COMMANDS.run(self, line), group="command")
+
+    def action_demo(self) -> None:
+        """Talk to the small demo model in this process."""
+        self.run_worker(use_demo(self), group="opening", exclusive=True)
 
     def action_escape(self) -> None:
         """Stop the turn; else drop the newest prompt that is held back."""

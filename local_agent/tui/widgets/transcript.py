@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -125,12 +126,15 @@ class Transcript(VerticalScroll, can_focus=False):
     async def prepend(self, items: Sequence[Item], *, more_above: bool) -> None:
         """Put older items above; what the person reads stays where it is."""
         self.more_above = more_above
-        above, below = self.virtual_size.height, self.scroll_y
+        height, row = self.virtual_size.height, self.scroll_y
         self.items[:0] = items
-        with self.app.batch_update():
-            await self.mount_all(_widgets(items), before=0)
-            await self._drop_below()
-        self.call_after_refresh(self._restore, above, below)
+        await self.mount_all(_widgets(items), before=0)
+        await self._laid_out()
+        grown = max(0, self.virtual_size.height - height)
+        self.scroll_to(y=row + grown, animate=False, immediate=True)
+        await self._drop_below()
+        self._asked = False
+        self._look_above()
 
     async def append(self, items: Sequence[Item]) -> None:
         """Put newer items below, whatever is in view."""
@@ -152,7 +156,9 @@ class Transcript(VerticalScroll, can_focus=False):
             self._edge = self._cuts.pop().before
         self.items.extend(items)
         await self.mount_all(_widgets(items))
+        await self._laid_out()
         self._asked = False
+        self._look_below()
 
     def follow(self) -> None:
         """Go to the end and stay there until the person scrolls up."""
@@ -171,15 +177,27 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if self._asked or not self.items or self.pager is None:
-            return
         if new_value < old_value:
-            if new_value < NEAR_ROWS and self.more_above:
-                self._page(self.pager.older(self.items[0].entry_id))
-        elif self._cuts and new_value > self.max_scroll_y - NEAR_ROWS:
+            self._look_above()
+        else:
+            self._look_below()
+            if self.end_mounted and self.items and new_value >= self.max_scroll_y:
+                self.follow()
+
+    def _look_above(self) -> None:
+        if self.items and self.more_above and self.scroll_y < NEAR_ROWS and self.pager is not None:
+            self._page(self.pager.older(self.items[0].entry_id))
+
+    def _look_below(self) -> None:
+        if self._cuts and self.scroll_y > self.max_scroll_y - NEAR_ROWS and self.pager is not None:
             self._page(self.pager.newer(self._cuts[-1]))
-        elif not self._cuts and new_value >= self.max_scroll_y:
-            self.follow()
+
+    def _page(self, paging: Coroutine[None, None, None]) -> None:
+        if self._asked:
+            paging.close()
+        else:
+            self._asked = True
+            self.run_worker(paging, group="paging")
 
     def watch_virtual_size(self) -> None:
         self._anchor_when_full()
@@ -203,10 +221,6 @@ class Transcript(VerticalScroll, can_focus=False):
         self._anchor_wanted = False
         self.anchor(False)
 
-    def _page(self, paging: Coroutine[None, None, None]) -> None:
-        self._asked = True
-        self.run_worker(paging, group="paging")
-
     async def _drop_below(self) -> None:
         """Drop the newest items when the person has gone far above them; nothing while a turn writes."""
         if self.live or self._mounted() <= MOUNTED_AT_MOST:
@@ -219,10 +233,11 @@ class Transcript(VerticalScroll, can_focus=False):
         self._let_go()
         await self.remove_children(_widgets(dropped))
 
-    def _restore(self, height_before: int, scroll_before: float) -> None:
-        grown = self.virtual_size.height - height_before
-        self.scroll_to(y=scroll_before + max(0, grown), animate=False, immediate=True)
-        self._asked = False
+    async def _laid_out(self) -> None:
+        """Wait until what was mounted has its place."""
+        laid_out = asyncio.Event()
+        self.call_after_refresh(laid_out.set)
+        await laid_out.wait()
 
     def _mounted(self) -> int:
         return sum(len(item.widgets) for item in self.items)

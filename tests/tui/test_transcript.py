@@ -1,0 +1,195 @@
+"""The transcript is a window: bounded, following, and steady under the eyes of who reads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+from local_agent.domain.entries import EntryStatus, TurnStatus, Usage
+from local_agent.domain.ports import Opening, Outcome, Reply
+from local_agent.store.store import Store
+from local_agent.tui.widgets.transcript import MOUNTED_AT_MOST
+from tests.runtime.opened import paths_in, settings_for
+from tests.store.samples import VERSION, talk
+from tests.support.ollama_server import OllamaServer, Turn, gate, say, server_process
+from tests.tui.chatting import Chat, chatting
+from tests.tui.pilots import screen_text, until
+
+LONGEST_GAP = 0.1
+"""Seconds for which the loop may be held up, on a machine that does nothing else."""
+
+
+async def long_session(home: Path, turns: int) -> str:
+    """A stored session of this many turns; its handle."""
+    store = Store.open(paths_in(home).database, program_version=VERSION)
+    held = await talk(store, "question 0", root=str(home.parent / "api-server"))
+    for number in range(1, turns):
+        opening = Opening(f"question {number}", held.info.head, "llama3.2:3b")
+        turn = await held.begin(opening)
+        reply = Reply(text=f"Answer **{number}**.\n\n- a\n- b")
+        await held.settle(turn, Outcome(TurnStatus.SETTLED, EntryStatus.SETTLED, "stop", reply, Usage()))
+    handle = held.info.handle
+    await store.close()
+    return handle
+
+
+def mounted(chat: Chat) -> int:
+    return len(chat.screen.transcript.children)
+
+
+async def page_up(chat: Chat) -> None:
+    """Scroll to the upper edge of the window until older entries have come."""
+    transcript = chat.screen.transcript
+    first = transcript.items[0].entry_id
+
+    def come() -> bool:
+        transcript.scroll_to(y=0, animate=False, immediate=True)
+        return transcript.items[0].entry_id < first
+
+    await until(chat.pilot, come)
+
+
+async def page_down(chat: Chat) -> None:
+    """Scroll to the lower edge of the window until newer entries have come back."""
+    transcript = chat.screen.transcript
+    last = transcript.items[-1].entry_id
+
+    def come() -> bool:
+        transcript.scroll_to(y=transcript.max_scroll_y - 5, animate=False, immediate=True)
+        transcript.scroll_to(y=transcript.max_scroll_y, animate=False, immediate=True)
+        return transcript.items[-1].entry_id > last
+
+    await until(chat.pilot, come)
+
+
+async def test_three_thousand_entries_stay_a_bounded_window(home: Path, server: OllamaServer) -> None:
+    handle = await long_session(home, 1500)
+    async with chatting(home, server.url, resume=handle) as chat:
+        transcript = chat.screen.transcript
+        await until(chat.pilot, lambda: "question 1499" in screen_text(chat.pilot))
+        assert mounted(chat) <= 80
+        seen = mounted(chat)
+        for _ in range(16):
+            await page_up(chat)
+            seen = max(seen, mounted(chat))
+        assert seen <= MOUNTED_AT_MOST + 80
+        assert not transcript.end_mounted
+        await chat.pilot.press("ctrl+end")
+        await until(chat.pilot, lambda: "question 1499" in screen_text(chat.pilot))
+        assert mounted(chat) <= 80
+
+
+async def test_older_entries_come_above_what_is_read_without_moving_it(
+    home: Path, server: OllamaServer
+) -> None:
+    handle = await long_session(home, 100)
+    async with chatting(home, server.url, resume=handle) as chat:
+        transcript = chat.screen.transcript
+        await until(chat.pilot, lambda: "question 99" in screen_text(chat.pilot))
+        before = transcript.items[0].entry_id
+        transcript.scroll_to(y=3, animate=False)
+        await chat.pilot.pause()
+        reading = screen_text(chat.pilot)
+        await until(chat.pilot, lambda: transcript.items[0].entry_id < before)
+        await until(chat.pilot, lambda: transcript.scroll_y > 20)
+        await chat.pilot.pause()
+        assert screen_text(chat.pilot) == reading
+
+
+async def test_scrolled_down_again_everything_is_there_once(home: Path, server: OllamaServer) -> None:
+    handle = await long_session(home, 300)
+    async with chatting(home, server.url, resume=handle) as chat:
+        transcript = chat.screen.transcript
+        await until(chat.pilot, lambda: "question 299" in screen_text(chat.pilot))
+        while transcript.more_above:
+            await page_up(chat)
+        await until(chat.pilot, lambda: not transcript.end_mounted)
+        while not transcript.end_mounted:
+            await page_down(chat)
+        ids = [item.entry_id for item in transcript.items]
+        assert ids == sorted(set(ids)) and len(ids) == 600
+
+
+async def test_the_end_is_followed_until_one_scrolls_up(home: Path, server: OllamaServer) -> None:
+    lines = "\n\n".join(f"line {number}" for number in range(40))
+    server.script(Turn(say(lines), gate("more"), say("\n\nlast words")))
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        await chat.send("go")
+        await until(chat.pilot, lambda: "line 39" in screen_text(chat.pilot))
+        transcript = chat.screen.transcript
+        transcript.scroll_to(y=2, animate=False)
+        await chat.pilot.pause()
+        reading = screen_text(chat.pilot)
+        server.release("more")
+        await until(chat.pilot, lambda: not chat.screen.busy)
+        assert "line 3" in reading and "last words" not in screen_text(chat.pilot)
+        assert transcript.scroll_y == 2
+        await chat.pilot.press("end")
+        await until(chat.pilot, lambda: "last words" in screen_text(chat.pilot))
+
+
+async def test_a_short_conversation_begins_at_the_top(home: Path, server: OllamaServer) -> None:
+    server.script("Short.")
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        await chat.send("go")
+        await chat.answered(1)
+        rows = screen_text(chat.pilot).splitlines()
+        assert "go" in rows[3]
+
+
+@asynccontextmanager
+async def longest_gap() -> AsyncIterator[list[float]]:
+    """Measures how long the loop did not come round while the body ran; the list's one value."""
+    longest = [0.0]
+
+    async def watch() -> None:
+        last = perf_counter()
+        while True:
+            await asyncio.sleep(0.001)
+            now = perf_counter()
+            longest[0] = max(longest[0], now - last)
+            last = now
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield longest
+    finally:
+        watching.cancel()
+
+
+def calibration() -> float:
+    """How much slower than the reference machine this one is right now; at least 1."""
+    begun = perf_counter()
+    sum(number * number for number in range(1_000_000))
+    return max(1.0, (perf_counter() - begun) / 0.06)
+
+
+async def test_twenty_thousand_tokens_never_hold_the_loop_up(home: Path) -> None:
+    items = "".join(f"- item {number} with **bold** words and `code` in it\n" for number in range(800))
+    code = "".join(f"def f{number}(x): return str(x) + {number}  # comment\n" for number in range(800))
+    prose = " ".join(f"Sentence {number} of prose." for number in range(1400))
+    text = f"Here it comes:\n\n{items}\n```python\n{code}```\n\n{prose}"
+    assert len(text.split()) > 19_000
+    # In a process of its own: what the server computes must not count as ours.
+    with server_process() as server:
+        defaults = settings_for(server.url)
+        settings = replace(
+            defaults,
+            ollama=replace(defaults.ollama, num_ctx=131_072),
+            model=replace(defaults.model, max_output=65_536),
+        )
+        server.script(Turn(say(text, chunking="token")))
+        async with chatting(home, server.url, settings=settings) as chat:
+            await chat.ready()
+            slow = calibration()
+            async with longest_gap() as longest:
+                await chat.send("go")
+                await until(chat.pilot, lambda: chat.replies and not chat.screen.busy, 120)
+            assert chat.replies == [text]
+            assert longest[0] < 4 * LONGEST_GAP * max(slow, calibration()), f"{longest[0]:.3f} s"
