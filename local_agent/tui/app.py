@@ -20,7 +20,7 @@ from local_agent.tui.launch import ExitReport, Launch
 from local_agent.tui.screens.chat import ChatScreen
 from local_agent.tui.screens.too_small import TooSmallScreen, too_small
 from local_agent.tui.signals import EndSignals
-from local_agent.tui.terminal import tmux_passthrough
+from local_agent.tui.terminal import know_alt_enter, tmux_passthrough
 from local_agent.tui.themes import DARK, register_themes, theme_named
 
 __all__ = ["ExitReport", "LocalAgentApp"]
@@ -40,6 +40,7 @@ class LocalAgentApp(App[ExitReport | None]):
 
     def __init__(self, options: LaunchOptions, settings: Settings, paths: Paths) -> None:
         super().__init__()
+        know_alt_enter()
         self.chat = ChatScreen(Launch(options, settings, paths))
         self._end_signals = EndSignals(self._end)
         self._early: list[events.Event] | None = []
@@ -65,7 +66,6 @@ class LocalAgentApp(App[ExitReport | None]):
             await super().on_event(event)
 
     @on(events.DescendantFocus)
-    @on(events.ScreenSuspend)
     async def _take_early_keys(self) -> None:
         early, self._early = self._early or [], None
         for event in early:
@@ -76,6 +76,7 @@ class LocalAgentApp(App[ExitReport | None]):
     def on_resize(self, event: events.Resize) -> None:
         if too_small(event.size.width, event.size.height) and not isinstance(self.screen, TooSmallScreen):
             self.push_screen(TooSmallScreen())
+            self.call_next(self._take_early_keys)
 
     def copy_to_clipboard(self, text: str) -> None:
         super().copy_to_clipboard(text)

@@ -14,10 +14,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.keys import Keys
+
 KILL_AFTER = 1.0
 """Seconds an editor gets to close when the program is told to end."""
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
+
+
+def know_alt_enter() -> None:
+    """Have Alt+Enter break the line in terminals without the Kitty protocol; Textual reads it as Enter."""
+    assert isinstance(ANSI_SEQUENCES_KEYS, dict)
+    ANSI_SEQUENCES_KEYS["\x1b\r"] = (Keys.ControlJ,)
 
 
 class EditorFailed(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 import textwrap
 
@@ -33,6 +34,18 @@ def test_what_is_typed_before_the_first_paint_is_kept(machine: Machine, server: 
     with machine.terminal() as terminal:
         terminal.send("early bird", Key.ENTER)
         terminal.wait_for("Good morning.")
+
+
+def test_alt_keys_of_a_plain_terminal(machine: Machine, server: OllamaServer) -> None:
+    server.script("The *answer*.")
+    with machine.terminal() as terminal:
+        terminal.wait_for(drawn)
+        terminal.send("upper\x1b\rlower", Key.ENTER)
+        terminal.wait_for("The answer.")
+        terminal.send("\x1bc")
+        until(lambda: base64.b64encode(b"The *answer*.") in terminal.clipboard)
+        assert "❯ Ask anything" in terminal.text
+    assert conversation(server.chats[0])[-1][1].endswith("upper\nlower")
 
 
 def test_a_fault_of_the_screen_is_one_line_and_the_conversation_is_kept(

@@ -38,5 +38,5 @@ class TooSmallScreen(ModalScreen[None]):
             event.prevent_default()
 
     def on_resize(self, event: events.Resize) -> None:
-        if not too_small(event.size.width, event.size.height):
+        if self.is_current and not too_small(event.size.width, event.size.height):
             self.dismiss()

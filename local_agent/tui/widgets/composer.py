@@ -115,6 +115,10 @@ class Composer(TextArea):
                 self.action_newline()
             case "tab" if self.completing:
                 self.action_complete()
+            case key if key.startswith("alt+"):
+                # TextArea would write the letter.
+                event.prevent_default()
+                return
             case _:
                 return
         event.stop()
