@@ -39,6 +39,7 @@ class Conversation:
         self._viewed = viewed
         self._head = head
         self._agent: Agent | None = None
+        self._question: Entry | None = None
         self._stop = asyncio.Event()
         self.busy = False
         self.used_tokens: int | None = None
@@ -207,11 +208,14 @@ class Conversation:
         match event:
             case TurnStarted(question=question):
                 self._head = question.id
-                self._planner.asked(question)
+                self._question = question
             case UsageReported(usage=usage):
                 self._weigh(usage)
             case TurnEnded(reply=Entry(id=reply)):
                 self._head = reply
+                if self._question is not None:
+                    # A question without an answer is not sent again, nor is what it was given.
+                    self._planner.asked(self._question)
             case _:
                 pass
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from local_agent.agent.prompt import question_context, system_prompt
+from local_agent.agent.prompt import INSTRUCTIONS_LIMIT, question_context, system_prompt
 from local_agent.agent.turn import TurnPlan
 from local_agent.config.settings import Settings
 from local_agent.domain.entries import Entry
@@ -124,7 +124,8 @@ class Planner:
             text=text,
             parent=parent,
             context=question_context(self._last_context) if context is None else context,
-            system_prompt=system_prompt(Path(self._workspace_root)),
+            # A byte of instructions for each token of the window fills about a quarter of it.
+            system_prompt=system_prompt(Path(self._workspace_root), limit=min(INSTRUCTIONS_LIMIT, window)),
             model=self.model,
             model_digest=self._model.digest if self._model is not None else "",
             window=window,

@@ -131,7 +131,7 @@ class _Lane:
         try:
             while True:
                 try:
-                    return self._once(attempt.work, attempt.writes)
+                    return self._once(attempt)
                 except (DBAPIError, sqlite3.Error) as error:
                     if is_busy(error) and not self._closing.is_set() and attempt.may_wait():
                         continue
@@ -142,11 +142,12 @@ class _Lane:
         finally:
             attempt.finish()
 
-    def _once(self, work: Callable[[Session], T], writes: bool) -> T:
-        connection = self._connect().execution_options(writes=writes)
+    def _once(self, attempt: _Attempt[T]) -> T:
+        connection = self._connect().execution_options(writes=attempt.writes)
         with Session(connection, autoflush=False, expire_on_commit=False) as db:
-            result = work(db)
-            if writes:
+            result = attempt.work(db)
+            # What nobody waits for any more must not come true behind their back.
+            if attempt.writes and not attempt.cancelled.is_set():
                 db.commit()
             # A read is rolled back: after a damaged page SQLite refuses even to commit nothing.
             return result

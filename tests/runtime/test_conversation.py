@@ -253,3 +253,31 @@ async def test_an_old_server_that_may_have_cut_the_prompt_is_named(
             events = await events_of(runtime.new_conversation().ask("Long?"))
     notices = [event.text for event in events if isinstance(event, Notice)]
     assert any("cut" in notice for notice in notices) is may_cut
+
+
+async def test_a_question_is_given_the_date_until_one_with_it_was_answered(
+    home: Path, server: OllamaServer
+) -> None:
+    await server.refuse()
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        await events_of(conversation.ask("Anyone?"))
+        await server.accept()
+        server.script("Yes.", "Still here.")
+        await events_of(conversation.ask("Now?"))
+        await events_of(conversation.ask("And now?"))
+    asked = [chat.body["messages"][-1]["content"] for chat in server.chats]
+    assert [question.startswith("Date: ") for question in asked] == [True, False]
+
+
+async def test_instructions_leave_room_in_a_small_window(home: Path, server: OllamaServer) -> None:
+    server.script("Fine.")
+    settings = settings_for(server.url)
+    settings = replace(settings, ollama=replace(settings.ollama, num_ctx=2048))
+    async with opened(home, "", settings=settings) as runtime:
+        instructions = Path(runtime.workspace_root, "AGENTS.md")
+        await asyncio.to_thread(instructions.write_text, "Be kind. " * 5000, "utf-8")
+        await events_of(runtime.new_conversation().ask("Hi"))
+    system = server.chats[0].body["messages"][0]["content"]
+    assert "Be kind. " in system
+    assert len(system.encode()) < 2048 + 1024

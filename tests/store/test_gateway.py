@@ -191,3 +191,18 @@ async def test_a_closed_store_says_so(database: Path) -> None:
     await store.close()
     with pytest.raises(StoreError, match="closed"):
         await store.page(ROOT)
+
+
+async def test_a_write_that_was_given_up_does_not_come_true_when_the_lock_is_free(
+    store: Store, database: Path, lock: sqlite3.Connection
+) -> None:
+    for _ in range(5):
+        writing = asyncio.create_task(store.create(new_session(), opening()))
+        assert (await asyncio.wait({writing}, timeout=0.15))[1] == {writing}
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        lock.execute("COMMIT")  # the write is in the middle of its wait for this
+        await store.page(None)
+        lock.execute("BEGIN IMMEDIATE")
+    assert await store.page(None) == []
