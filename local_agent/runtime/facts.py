@@ -6,7 +6,7 @@ import importlib.metadata
 import importlib.util
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from local_agent import __version__
@@ -102,8 +102,17 @@ def _session(conversation: Conversation | None) -> dict[str, object]:
 def _model_of(state: ServerState, conversation: Conversation | None) -> ModelInfo | None:
     if conversation is None:
         return None
-    named = next((model for model in state.models if model.name == conversation.model), None)
-    return named or conversation.model_info
+    described = conversation.model_info
+    listed = next((model for model in state.models if model.name == conversation.model), None)
+    if described is None or listed is None:
+        return described or listed
+    return replace(
+        described,
+        loaded=listed.loaded,
+        loaded_window=listed.loaded_window,
+        size_vram=listed.size_vram,
+        expires_at=listed.expires_at,
+    )
 
 
 def _model(info: ModelInfo | None, conversation: Conversation | None) -> dict[str, object]:
