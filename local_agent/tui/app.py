@@ -84,6 +84,10 @@ class LocalAgentApp(App[ExitReport | None]):
         if wrapped and self._driver is not None:
             self._driver.write(wrapped)
 
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, TooSmallScreen):
+            super().action_command_palette()
+
     def action_leave(self) -> None:
         """Leave in order."""
         self._end(0)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.errors import LocalAgentError, StoreError
 from local_agent.tui import opening
+from local_agent.tui.screens.not_saved import NotSavedAnswer, NotSavedDialog
 from local_agent.tui.widgets.prompt_pane import PromptPane
 from local_agent.tui.widgets.remarks import Remark
 
@@ -22,14 +24,8 @@ _HEAVY = ("local_agent.runtime.runtime", "local_agent.tui.turn_view", "local_age
 
 async def start(screen: ChatScreen) -> None:
     """Open the runtime and whatever the command line asked for."""
-    launch = screen.launch
-    try:
-        await asyncio.to_thread(_import_heavy)
-        from local_agent.runtime.runtime import Runtime  # on its thread by now
-
-        runtime = await Runtime.open(launch.options, launch.settings, launch.paths)
-    except LocalAgentError as error:
-        await screen.transcript.add(Remark(error.line, "error", error.hint, screen.glyphs))
+    runtime = await _opened(screen)
+    if runtime is None:
         return
     screen.runtime = screen.drafts.runtime = runtime
     for notice in runtime.startup_notices:
@@ -38,6 +34,28 @@ async def start(screen: ChatScreen) -> None:
     if runtime.wants_demo:
         await _fetch_demo(screen, runtime)
     await _first_conversation(screen, runtime)
+
+
+async def _opened(screen: ChatScreen) -> Runtime | None:
+    """The runtime, without a database where the person chose so; None when there is none to be had."""
+    launch = screen.launch
+    options = launch.options
+    await asyncio.to_thread(_import_heavy)
+    from local_agent.runtime.runtime import Runtime  # on its thread by now
+
+    while True:
+        try:
+            return await Runtime.open(options, launch.settings, launch.paths)
+        except StoreError as error:
+            answer = await screen.app.push_screen_wait(NotSavedDialog(error, glyphs=screen.glyphs))
+        except LocalAgentError as error:
+            await screen.transcript.add(Remark(error.line, "error", error.hint, screen.glyphs))
+            return None
+        if answer is NotSavedAnswer.LEAVE:
+            await screen.leave(1)
+            return None
+        if answer is NotSavedAnswer.GO_ON:
+            options = replace(options, save=False, resume=None)
 
 
 def _import_heavy() -> None:
@@ -98,8 +116,8 @@ async def _fetch_demo(screen: ChatScreen, runtime: Runtime) -> bool:
 
 async def _first_conversation(screen: ChatScreen, runtime: Runtime) -> None:
     opening.put_back(screen, await screen.drafts.take(None))
-    if screen.launch.options.resume is not None:
-        await opening.open_handle(screen, screen.launch.options.resume)
+    if runtime.options.resume is not None:
+        await opening.open_handle(screen, runtime.options.resume)
     if screen.conversation is None:
         await opening.replace(screen, runtime.new_conversation())
     for prompt in screen.turns.queue.take_all():

@@ -49,6 +49,7 @@ async def test_a_resumed_conversation_looks_as_it_did(home: Path, server: Ollama
         await chat.answered(1)
         await chat.send("second")
         await chat.answered(2)
+        await until(chat.pilot, lambda: "writing" not in screen_text(chat.pilot))
         handle, live = chat.screen.conversation.handle, screen_text(chat.pilot).splitlines()
     async with chatting(home, server.url, size=(80, 30), resume=handle) as chat:
         await chat.ready()

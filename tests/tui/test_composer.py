@@ -66,6 +66,13 @@ async def test_a_large_paste_is_folded_and_sent_whole(home: Path, server: Ollama
         assert stored.entries[0].text == f"look: {text}"
 
 
+async def test_a_short_paste_with_tabs_is_pasted_as_it_is(home: Path, server: OllamaServer) -> None:
+    async with chatting(home, server.url) as chat:
+        await paste(chat, "if x:\r\treturn y")
+        assert chat.screen.composer.text == "if x:\n\treturn y"
+        assert "return y" in screen_text(chat.pilot) and "\ufffd" not in screen_text(chat.pilot)
+
+
 async def test_what_must_not_reach_the_terminal_is_not_drawn(home: Path, server: OllamaServer) -> None:
     async with chatting(home, server.url) as chat:
         await paste(chat, "\x1b]0;title\x07")

@@ -6,10 +6,10 @@ import asyncio
 import re
 from collections.abc import Sequence
 
-from local_agent.domain.text import sanitise
+from local_agent.domain.text import TAB_WIDTH, sanitise
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.lines import BLANK, Line, PlainRows
-from local_agent.tui.markdown.typeset import Typesetter, last_block_start
+from local_agent.tui.markdown.typeset import Typesetter, finished_end
 
 LONG_LINES = 60
 LONG_CHARACTERS = 6_000
@@ -37,7 +37,9 @@ class GrowingMarkdown:
         """Add text. A long block that closes here is set on a thread."""
         text = self._half_break + text
         self._half_break = "\r" if text.endswith("\r") else ""
-        text = sanitise(text.removesuffix("\r"))
+        # Tab stops count from the start of the line, which came in an earlier piece.
+        column = (len(self._open) - self._open.rfind("\n") - 1) % TAB_WIDTH
+        text = sanitise(" " * column + text.removesuffix("\r"))[column:]
         self.source += text
         self._open += text
         if self._long is not None:
@@ -55,14 +57,14 @@ class GrowingMarkdown:
         """Set everything again for another width."""
         self.typesetter = Typesetter(width, self.typesetter.glyphs)
         source, self.source, self._open, self._long = self.source, "", "", None
-        cut = _offset_of_line(source, await asyncio.to_thread(last_block_start, source))
+        cut = await asyncio.to_thread(finished_end, source)
         self.lines = await asyncio.to_thread(self.typesetter.typeset, source[:cut])
         self._open_from = len(self.lines)
         self.source = source[:cut]
         await self.feed(source[cut:])
 
     def _feed_short(self) -> None:
-        cut = _offset_of_line(self._open, last_block_start(self._open))
+        cut = finished_end(self._open)
         if cut:
             self._replace_open(self.typesetter.typeset(self._open[:cut]))
             self._open_from = len(self.lines)
@@ -81,7 +83,7 @@ class GrowingMarkdown:
             self.lines.extend(self._long.plain.rows[kept:])
             return
         self._long = None
-        cut = _offset_of_line(self._open, await asyncio.to_thread(last_block_start, self._open))
+        cut = await asyncio.to_thread(finished_end, self._open)
         if cut:
             await self._settle(self._open[:cut])
             self._open = self._open[cut:]
@@ -133,10 +135,3 @@ class _LongBlock:
                 return True
             before = blank
         return False
-
-
-def _offset_of_line(source: str, number: int) -> int:
-    offset = 0
-    for _ in range(number):
-        offset = source.index("\n", offset) + 1
-    return offset

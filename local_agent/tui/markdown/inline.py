@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from markdown_it.token import Token
 from textual.content import Content, Span
 
+from local_agent.tui.lines import TAB_SIZE
+
 CODE_STYLE = "$text-accent"
 LINK_STYLE = "underline"
 URL_STYLE = "$text-muted"
@@ -24,6 +26,7 @@ class _Writer:
         self.open: list[tuple[int, str]] = []
 
     def text(self, text: str, style: str = "") -> None:
+        text = text.replace("\t", " " * TAB_SIZE)
         if style and text:
             self.spans.append(Span(self.length, self.length + len(text), style))
         self.parts.append(text)

@@ -105,10 +105,17 @@ _LISTS = ("bullet_list", "ordered_list")
 _HEADINGS = {"h1": "bold $text-primary", "h2": "bold $text-primary"}
 
 
-def last_block_start(source: str) -> int:
-    """The line at which the last top-level block starts; all blocks before it are finished."""
-    starts = [token.map[0] for token in _parser.parse(source) if token.level == 0 and token.map]
-    return max(starts, default=0)
+def finished_end(source: str) -> int:
+    """The offset up to which all blocks of a growing text are finished.
+
+    Only whole lines count: the ``*`` of a line that has just begun may be a list, or part of a word.
+    """
+    whole = source[: source.rfind("\n") + 1]
+    starts = [token.map[0] for token in _parser.parse(whole) if token.level == 0 and token.map]
+    offset = 0
+    for _ in range(max(starts, default=0)):
+        offset = source.index("\n", offset) + 1
+    return offset
 
 
 def _inline(node: SyntaxTreeNode) -> Content:

@@ -10,6 +10,9 @@ from textual.widgets.option_list import Option
 
 from local_agent.tui.commands.table import Command
 
+SIDES = 5
+"""Cells that padding and scroll bar take."""
+
 
 class CompletionList(OptionList, can_focus=False):
     """Never has the focus: the composer sends it its keys."""
@@ -21,9 +24,9 @@ class CompletionList(OptionList, can_focus=False):
         max-height: 8;
         padding: 0 2;
         border: none;
-        background: $surface;
+        background: transparent;
         scrollbar-size-vertical: 1;
-        & > .option-list--option { padding: 0; text-wrap: nowrap; text-overflow: ellipsis; }
+        & > .option-list--option { padding: 0; }
         & > .option-list--option-highlighted { text-style: none; background: $panel; }
     }
     CompletionList.-open { display: block; }
@@ -40,12 +43,12 @@ class CompletionList(OptionList, can_focus=False):
             return
         self.commands = commands
         self.clear_options()
-        width = max((len(command.usage) for command in commands), default=0)
+        column = max((len(command.usage) for command in commands), default=0)
+        room = max(column, self.app.size.width - SIDES)
         for command in commands:
-            usage = command.usage.ljust(width)
-            self.add_option(
-                Option(Content.assemble((usage, "$text"), "  ", (command.summary, "$text-muted")))
-            )
+            usage = (command.usage.ljust(column), "$text")
+            line = Content.assemble(usage, "  ", (command.summary, "$text-muted"))
+            self.add_option(Option(line.truncate(room, ellipsis=True)))
         self.highlighted = 0 if commands else None
 
     def move(self, step: int) -> None:

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from local_agent.domain.text import sanitise
-from local_agent.tui.widgets.pastes import Pastes
+from local_agent.tui.widgets.pastes import Pastes, is_drawable
 
 LOADED_LINES = 400
 LOADED_CHARACTERS = 40_000
@@ -32,6 +32,7 @@ class Composer(TextArea):
         border: none;
         background: transparent;
         scrollbar-size-vertical: 1;
+        & .text-area--placeholder { color: $text-muted; }
         &:focus { border: none; background: transparent; background-tint: transparent 0%; }
     }
     """
@@ -206,7 +207,7 @@ class Composer(TextArea):
 
 
 def _visible(line: str) -> str:
-    if sanitise(line) == line:
+    if is_drawable(line):
         return line
-    shown = (sanitise(char) for char in line)
+    shown = (char if char == "\t" else sanitise(char) for char in line)
     return "".join(char if len(char) == 1 and char != "\n" else "�" for char in shown)

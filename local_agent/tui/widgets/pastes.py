@@ -14,6 +14,12 @@ _TOKEN = re.compile(r"\[pasted #(\d+): [^\[\]\n]*\]")
 _BREAKS = re.compile("\r\n|\r")
 
 
+def is_drawable(text: str) -> bool:
+    """True for text that a text area may draw as it is; tabs it draws itself."""
+    spaced = text.replace("\t", " ")
+    return sanitise(spaced) == spaced
+
+
 class Pastes:
     """The folded texts of one composer."""
 
@@ -24,7 +30,7 @@ class Pastes:
     def folded(self, text: str, lines: int = FOLDED_LINES, characters: int = FOLDED_CHARACTERS) -> str:
         """``text`` as it goes into the composer: a token when it is long, or not safe to draw."""
         text = _BREAKS.sub("\n", text)
-        if text.count("\n") < lines and len(text) <= characters and sanitise(text) == text:
+        if text.count("\n") < lines and len(text) <= characters and is_drawable(text):
             return text
         self._count += 1
         count = text.count("\n") + 1
