@@ -74,7 +74,7 @@ def _platform_folder(kind: str, env: Mapping[str, str]) -> Path:
 
     find = platformdirs.user_config_path if kind == "config" else platformdirs.user_cache_path
     folder = find(APP, appauthor=False)
-    homeless = env.get("HOME") == "" and f"XDG_{kind.upper()}_HOME" not in env
+    homeless = env.get("HOME") == "" and not env.get(f"XDG_{kind.upper()}_HOME", "").strip()
     if homeless or not folder.is_absolute():
         raise ConfigError("There is no home folder: HOME is empty or unknown.", _WAY_OUT)
     return folder

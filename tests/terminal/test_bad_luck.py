@@ -24,18 +24,26 @@ def assert_one_line(terminal: Terminal, code: int) -> str:
     return said
 
 
-def test_home_that_cannot_be_written(machine: Machine) -> None:
+def test_home_that_cannot_be_written(machine: Machine, server: OllamaServer) -> None:
     # A file where a folder is needed stops even root.
     blocked = machine.person / "file"
     blocked.write_text("")
     machine.variables["LOCAL_AGENT_HOME"] = str(blocked / "home")
     with machine.terminal(size=(120, 24)) as terminal:
-        terminal.wait_for(lambda shown: str(blocked) in shown.text)
-        if terminal.process.poll() is None:
-            terminal.send(Key.CTRL_Q)
-        terminal.wait_exit()
-        assert "Traceback" not in terminal.text
+        terminal.wait_for("can't be written")
+        terminal.send("l")
+        assert terminal.wait_exit() == 1
         terminal.assert_restored()
+    server.script("Hello.")
+    with machine.terminal(size=(120, 24)) as terminal:
+        terminal.wait_for("go on unsaved")
+        terminal.send("u")
+        terminal.wait_for("not saved")
+        terminal.send("Hi", Key.ENTER)
+        terminal.wait_for("Hello.")
+        terminal.send("/exit", Key.ENTER)
+        assert terminal.wait_exit() == 0
+        assert terminal.text.strip() == ""
     done = machine.run("-p", "Hello?")
     assert done.returncode == 1 and str(blocked) in done.stderr
     assert "Traceback" not in done.stderr

@@ -83,6 +83,7 @@ async def test_enter_and_esc_give_the_safe_answer(
         (consent, ("y",), ConsentAnswer.NOW),
         (consent, ("a",), ConsentAnswer.ALWAYS),
         (unsaved, ("u",), NotSavedAnswer.GO_ON),
+        (unsaved, ("l",), NotSavedAnswer.LEAVE),
     ],
 )
 async def test_other_answers_have_a_key_of_their_own(

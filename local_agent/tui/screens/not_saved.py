@@ -1,4 +1,4 @@
-"""Asked once when the database can't be written."""
+"""Asked when the database can't be opened."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from local_agent.tui.screens.dialog import Choice, Dialog
 
 
 class NotSavedAnswer(StrEnum):
-    """How to go on while nothing reaches the disk."""
+    """How to go on while nothing can be kept."""
 
     RETRY = "retry"
     GO_ON = "go on unsaved"
+    LEAVE = "leave"
 
 
 class NotSavedDialog(Dialog[NotSavedAnswer]):
@@ -24,11 +25,12 @@ class NotSavedDialog(Dialog[NotSavedAnswer]):
             error.line,
             [
                 *([error.hint] if error.hint else []),
-                "What you see stays in memory, and is written once that works again.",
+                "Unsaved, a conversation lasts until you leave, and stored ones can't be read.",
             ],
             [
                 Choice(NotSavedAnswer.RETRY, "try again"),
                 Choice(NotSavedAnswer.GO_ON, "go on unsaved", "u"),
+                Choice(NotSavedAnswer.LEAVE, "leave", "l"),
             ],
             glyphs=glyphs,
         )
