@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from local_agent.domain.errors import LocalAgentError, SessionHeld
@@ -45,13 +46,20 @@ async def open_handle(screen: ChatScreen, handle: str) -> None:
         screen.notify_line(str(error), "error")
 
 
-async def mirror(screen: ChatScreen) -> None:
-    """Go on reading a session that another process took over."""
-    if screen.runtime is None or screen.conversation is None or not screen.conversation.handle:
+async def mirror_if_taken(screen: ChatScreen) -> None:
+    """Go on reading the session when another process has taken it over; else nothing changes."""
+    runtime, conversation = screen.runtime, screen.conversation
+    if runtime is None or conversation is None or not conversation.handle or conversation.read_only:
         return
     try:
-        view = await screen.runtime.view(screen.conversation.handle)
-        await replace(screen, view)
+        view = await runtime.view(conversation.handle)
+        holder = view.info.holder if view.info is not None else None
+        if holder is not None and holder.pid != os.getpid() and conversation is screen.conversation:
+            await screen.turns.stop()
+            await replace(screen, view)
+            screen.notify_line(
+                "Another process has taken this session over: it is read-only here.", "warning"
+            )
     except LocalAgentError as error:
         screen.notify_line(str(error), "error")
 

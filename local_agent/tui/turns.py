@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.worker import Worker
 
 from local_agent.domain.entries import TurnStatus
-from local_agent.domain.errors import LeaseLost, LocalAgentError
-from local_agent.domain.events import Event, PhaseChanged, TurnEnded, TurnStarted, UsageReported
+from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.events import Event, PhaseChanged, TurnEnded, TurnFailed, TurnStarted, UsageReported
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.prompt_queue import PromptQueue
 from local_agent.tui.widgets.phase import PhaseLine
@@ -43,8 +43,8 @@ class TurnRunner:
 
         settled: bool = False
 
-    class LeaseTaken(Message):
-        """Another process took the session over: it can only be read here now."""
+    class StoreFailed(Message):
+        """A turn could not be recorded: perhaps another process has the session now."""
 
     def __init__(self, screen: Screen[Any], transcript: Transcript, phase: PhaseLine, glyphs: Glyphs) -> None:
         self.queue = PromptQueue()
@@ -115,9 +115,6 @@ class TurnRunner:
                 return await self._draw(view, conversation.retry())
             await view.ask(prompt)
             return await self._draw(view, conversation.ask(prompt))
-        except LeaseLost as error:
-            await view.fail(error.line, error.hint)
-            self._screen.post_message(self.LeaseTaken())
         except LocalAgentError as error:
             await view.fail(error.line, error.hint)
         except Exception:
@@ -137,6 +134,8 @@ class TurnRunner:
                 await view.show(event)
                 if isinstance(event, TurnStarted | UsageReported | PhaseChanged):
                     self._screen.post_message(self.Changed())
+                elif isinstance(event, TurnFailed) and event.kind == "store":
+                    self._screen.post_message(self.StoreFailed())
                 elif isinstance(event, TurnEnded):
                     status = event.status
                 # Events that wait already come without a pause between them.

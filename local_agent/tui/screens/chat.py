@@ -163,9 +163,9 @@ class ChatScreen(Doors):
     def _refused(self, event: PromptPane.Refused) -> None:
         self.notify_line(event.line, "warning")
 
-    @on(TurnRunner.LeaseTaken)
-    def _lease_taken(self) -> None:
-        self.run_worker(opening.mirror(self), group="opening")
+    @on(TurnRunner.StoreFailed)
+    def _store_failed(self) -> None:
+        self.run_worker(opening.mirror_if_taken(self), group="opening")
 
     @on(Composer.TranscriptMoved)
     def _transcript_moved(self, event: Composer.TranscriptMoved) -> None:
