@@ -53,7 +53,7 @@ def measure() -> Iterator[Row]:
 
 
 async def _gaps(folder: Path, server: RemoteServer, text: str) -> tuple[list[float], float]:
-    """Seconds by which a 5 ms timer of the program's loop came late while the reply streams, and its length."""
+    """Seconds by which a 5 ms timer of the program's loop came late in the reply, and how long that took."""
     server.script(Turn(say(f"{text}\n\n{END}", pause=1 / PER_SECOND)))
     settings = Settings(ollama=replace(OllamaSettings(), host=server.url))
     paths = Paths(home=folder / "home", cache=folder / "cache")
