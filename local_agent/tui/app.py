@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 class LocalAgentApp(App[ExitReport | None]):
     """Returns what the command line tells the person about the session they left."""
 
-    CSS_PATH: ClassVar[list[str]] = ["app.tcss", "screens/chat.tcss", "commands/palette.tcss"]  # type: ignore[assignment]
+    CSS_PATH = ["app.tcss", "screens/chat.tcss", "commands/palette.tcss"]  # noqa: RUF012  # Textual's own type
     TITLE = "local-agent"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {PaletteProvider}
     BINDINGS: ClassVar[list[BindingType]] = [

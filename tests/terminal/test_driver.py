@@ -79,7 +79,8 @@ def test_sees_a_child_left_behind(tmp_path: Path) -> None:
 
 
 def test_a_closed_window_hangs_the_program_up(tmp_path: Path) -> None:
-    with run("print('up', flush=True); input()", tmp_path) as terminal:
+    # Not input(): a read may fail before the signal comes.
+    with run("import signal; print('up', flush=True); signal.pause()", tmp_path) as terminal:
         terminal.wait_for("up")
         terminal.hangup()
         assert terminal.wait_exit() == -signal.SIGHUP
