@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,9 @@ def _stays_here(name: str) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A runner started in the background or by nohup ignores these, and every child would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     sys.addaudithook(_close_network)
     if not config.option.markexpr:
         config.option.markexpr = "not slow"
