@@ -64,6 +64,7 @@ class Key(StrEnum):
     PAGE_DOWN = "\x1b[6~"
     F1 = "\x1bOP"
     F2 = "\x1bOQ"
+    F3 = "\x1bOR"
     F4 = "\x1bOS"
     F8 = "\x1b[19~"
     CTRL_C = "\x03"
