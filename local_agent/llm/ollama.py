@@ -153,4 +153,3 @@ class _Retries:
             await asyncio.sleep(self._pauses.pop(0))
             return "The server was busy; it is asked again."
         raise error
-
