@@ -51,7 +51,7 @@ def only_session(cwd: Path) -> dict[str, Any]:
 def answer_briefly(home: Path) -> None:
     """The smallest model rambles; sixteen tokens show that it answers."""
     home.mkdir(parents=True)
-    (home / "config.yaml").write_text("model:\n  max_output: 16\n")
+    (home / "config.yaml").write_text("model: {max_output: 16}\nembedded: {threads: 1}\n")
 
 
 def last_sent(server: OllamaServer) -> str:

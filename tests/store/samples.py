@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -52,9 +53,16 @@ async def reply_half(held: HeldSession, turn: OpenTurn, text: str = "A plant wi"
     await held.keep(turn, Reply(text, thinking="Trees, then."))
 
 
-def fill(path: Path, session_id: int, count: int, *, size: int = 200) -> None:
-    """Add ``count`` entries to the end of a session's path, alternately asked and answered."""
-    text = "x" * size
+def long_text(place: int) -> str:
+    """What an entry says when it does not matter."""
+    return "x" * 200
+
+
+def fill(path: Path, session_id: int, count: int, *, says: Callable[[int], str] = long_text) -> None:
+    """Add ``count`` entries to the end of a session's path, alternately asked and answered.
+
+    ``says`` gives the text of each by its place among them, from 1 on.
+    """
     with closing(sqlite3.connect(path)) as db:
         (head,) = db.execute("SELECT head FROM sessions WHERE id = ?", (session_id,)).fetchone()
         (top,) = db.execute("SELECT max(id) FROM entries").fetchone()
@@ -67,7 +75,7 @@ def fill(path: Path, session_id: int, count: int, *, size: int = 200) -> None:
                 turns.append((turn, session_id))
             parent = head if offset == 1 else top + offset - 1
             kind, origin = ("question", "person") if asked else ("assistant", "model")
-            entries.append((top + offset, session_id, turn, parent, kind, origin, text))
+            entries.append((top + offset, session_id, turn, parent, kind, origin, says(offset)))
             moves.append((session_id, 1000 + offset, parent, top + offset, turn))
         db.executemany(
             "INSERT INTO turns (id, session_id, status, model, model_digest, started_at)"

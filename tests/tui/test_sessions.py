@@ -157,7 +157,7 @@ async def test_the_open_session_cannot_be_trashed(home: Path) -> None:
 
 
 async def test_every_session_can_be_reached_and_costs_no_widget(home: Path) -> None:
-    await keep(home, *(f"Number {number}" for number in range(230)))
+    await keep(home, *(f"Number {number}" for number in range(130)))
     async with runtime_of(home) as runtime:
         app = Stage(screen := SessionsScreen(runtime))
         async with app.run_test(size=(100, 30)) as pilot:
@@ -166,7 +166,7 @@ async def test_every_session_can_be_reached_and_costs_no_widget(home: Path) -> N
             for _ in range(3):
                 await pilot.press("ctrl+end")
                 await pilot.pause()
-            await until(pilot, lambda: len(screen.browser.loaded) == 230)
+            await until(pilot, lambda: len(screen.browser.loaded) == 130)
             await pilot.press("ctrl+end")
             await until(
                 pilot, lambda: screen.browser.selected and screen.browser.selected.title == "Number 0"

@@ -9,12 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
-from local_agent.domain.entries import EntryStatus, TurnStatus, Usage
-from local_agent.domain.ports import Opening, Outcome, Reply
 from local_agent.store.store import Store
 from local_agent.tui.widgets.transcript import MOUNTED_AT_MOST
 from tests.runtime.opened import paths_in, settings_for
-from tests.store.samples import VERSION, talk
+from tests.store.samples import VERSION, fill, talk
 from tests.support.ollama_server import OllamaServer, Turn, gate, say, server_process
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import screen_text, until
@@ -23,15 +21,17 @@ LONGEST_GAP = 0.1
 """Seconds for which the loop may be held up, on a machine that does nothing else."""
 
 
+def numbered(place: int) -> str:
+    """Questions and answers that can be told apart."""
+    number = (place + 1) // 2
+    return f"question {number}" if place % 2 else f"Answer **{number}**.\n\n- a\n- b"
+
+
 async def long_session(home: Path, turns: int) -> str:
     """A stored session of this many turns; its handle."""
     store = Store.open(paths_in(home).database, program_version=VERSION)
     held = await talk(store, "question 0", root=str(home.parent / "api-server"))
-    for number in range(1, turns):
-        opening = Opening(f"question {number}", held.info.head, "llama3.2:3b")
-        turn = await held.begin(opening)
-        reply = Reply(text=f"Answer **{number}**.\n\n- a\n- b")
-        await held.settle(turn, Outcome(TurnStatus.SETTLED, EntryStatus.SETTLED, "stop", reply, Usage()))
+    fill(paths_in(home).database, held.info.id, 2 * (turns - 1), says=numbered)
     handle = held.info.handle
     await store.close()
     return handle
