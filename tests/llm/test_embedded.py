@@ -128,6 +128,7 @@ async def test_a_stop_while_the_prompt_is_read_is_at_once_and_the_next_request_w
     assert_answered(parts)
 
 
+@pytest.mark.slow
 async def test_the_engine_itself_stops_within_a_few_batches(backend: EmbeddedBackend) -> None:
     await collect(backend, ask("Hello", max_output=1))
     batches: list[float] = []

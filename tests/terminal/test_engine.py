@@ -35,9 +35,9 @@ def alone(tmp_path: Path) -> Machine:
     return machine
 
 
-def settled(shown: Emulator) -> bool:
-    """A receipt stands under the answer, and nothing runs."""
-    return "tok/s" in shown.text and "enter send" in shown.text
+def settled(shown: Emulator, answers: int = 1) -> bool:
+    """A receipt stands under each answer, and nothing runs."""
+    return shown.text.count("tok/s") == answers and "enter send" in shown.text
 
 
 def ask_and_leave(terminal: Terminal) -> str:
@@ -59,8 +59,7 @@ def test_the_demo_model_answers_and_comes_back(alone: Machine) -> None:
         terminal.wait_for("Name one colour.")
         terminal.wait_for("SmolLM2")
         terminal.send("And another?", Key.ENTER)
-        terminal.wait_for("And another?")
-        terminal.wait_for(settled, PATIENCE)
+        terminal.wait_for(lambda shown: settled(shown, answers=2), PATIENCE)
         terminal.send("/exit", Key.ENTER)
         assert terminal.wait_exit() == 0
     after = alone.json("session", "show", handle, "--json")["messages"]

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from tests.support.machine import Machine
-from tests.support.ollama_server import OllamaServer
+from tests.support.ollama_server import OllamaServer, Turn, gate
 from tests.support.terminal import Key, Terminal, until
 from tests.terminal.steps import conversation, drawn, farewell
 
@@ -27,6 +27,19 @@ def test_a_burst_of_keys_is_taken_in_order(machine: Machine, server: OllamaServe
         farewell(terminal)
     assert conversation(server.chats[0])[-1][1].endswith("first\nline two")
     assert conversation(server.chats[1])[-1] == ("user", "second")
+
+
+def test_leaving_in_the_same_breath_loses_nothing(machine: Machine, server: OllamaServer) -> None:
+    server.script(Turn(gate("never")))
+    with machine.terminal() as terminal:
+        terminal.wait_for("llama3.2:3b")
+        terminal.send("asked at the door", Key.ENTER, "and half a", Key.CTRL_Q)
+        assert terminal.wait_exit() == 0
+        handle = farewell(terminal)["command"].split()[-1]
+    (asked,) = machine.json("session", "show", handle, "--json")["entries"]
+    assert asked["text"] == "asked at the door"
+    with machine.terminal("--resume", handle) as terminal:
+        terminal.wait_for("❯ and half a")
 
 
 def test_what_is_typed_before_the_first_paint_is_kept(machine: Machine, server: OllamaServer) -> None:

@@ -14,6 +14,7 @@ from textual.getters import query_one
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.sessions import Draft
 from local_agent.tui import opening
+from local_agent.tui.catching_up import catch_up
 from local_agent.tui.commands import COMMANDS
 from local_agent.tui.drafts import DraftKeeper
 from local_agent.tui.glyphs import choose_glyphs
@@ -123,6 +124,7 @@ class ChatScreen(Doors):
 
     async def leave(self, return_code: int = 0) -> None:
         """Stop the turn, keep the draft, give the session back, and go."""
+        await catch_up(self.composer, self.pane, self)
         await self.turns.stop()
         self._note_draft()
         await self.drafts.save()
