@@ -16,11 +16,11 @@ INSTRUCTIONS_LIMIT = 16 * 1024
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SYSTEMS = {"Darwin": "macOS"}
 
+# What to do comes first and where it is comes last: the smallest models lose the thread the other way round.
 _ROLE = """\
-You are a helpful assistant in the terminal of a person's own computer ({system}).
-You are talking about the folder {folder}.
-You can't open files, run commands or use the network here: ask for what you need to see.
-Answer in the language of the question, in Markdown, briefly and exactly. Say so when you don't know."""
+You are a helpful assistant. Answer in the language of the question, in Markdown, briefly and exactly.
+You run in a terminal on the person's own computer ({system}), in the folder {folder}.
+You can't open files, run commands or use the network."""
 
 
 def system_prompt(folder: Path, *, limit: int = INSTRUCTIONS_LIMIT) -> str:
