@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from local_agent.domain.entries import Entry, Kind
-
-
-def path_to(entries: Mapping[int, Entry], leaf: int | None) -> list[Entry]:
-    """The path from the root to ``leaf``, oldest first; stops at a gap or a loop instead of failing."""
-    path: list[Entry] = []
-    seen: set[int] = set()
-    current = leaf
-    while current is not None and current in entries and current not in seen:
-        seen.add(current)
-        path.append(entries[current])
-        current = entries[current].parent
-    path.reverse()
-    return path
 
 
 def results_by_call(entries: Iterable[Entry]) -> dict[int, dict[int, Entry]]:

@@ -62,6 +62,10 @@ class Runtime:
         """False with ``--no-save``."""
         return self._store.durable
 
+    def on_wait(self, callback: Callable[[bool], None]) -> None:
+        """Have ``callback`` told when the database keeps us waiting for a second, and when that is over."""
+        self._store.on_wait(callback)
+
     @property
     def consent_needed(self) -> str | None:
         """A host that is not this machine and was not allowed yet; nothing is sent to it before."""

@@ -33,6 +33,7 @@ async def start(screen: ChatScreen) -> None:
     if runtime is None:
         return
     screen.runtime = screen.drafts.runtime = runtime
+    runtime.on_wait(lambda waiting: screen.show_facts("the database is in use, waiting" if waiting else ""))
     for notice in runtime.startup_notices:
         screen.notify_line(notice, "warning")
     await ask_consent(screen, runtime)

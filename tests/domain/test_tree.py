@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from local_agent.domain.entries import Entry, Kind
-from local_agent.domain.tree import model_facing, path_to
+from local_agent.domain.tree import model_facing
 from tests.domain.histories import add, damaged_paths
-
-
-@given(damaged_paths(), st.integers(0, 16))
-def test_a_path_ends_at_its_leaf_and_repeats_nothing(entries: list[Entry], leaf: int) -> None:
-    by_id = {entry.id: entry for entry in entries}
-    path = path_to(by_id, leaf)
-    assert len({entry.id for entry in path}) == len(path)
-    assert [entry.id for entry in path[-1:]] == ([leaf] if leaf in by_id else [])
-    assert all(below.parent == above.id for above, below in itertools.pairwise(path))
 
 
 @given(damaged_paths())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from local_agent.tui.launch import ExitReport
@@ -9,6 +11,7 @@ from local_agent.tui.widgets.question import Question
 from local_agent.tui.widgets.remarks import Receipt
 from local_agent.tui.widgets.thinking import Thinking
 from local_agent.tui.widgets.welcome import WelcomeView
+from tests.runtime.opened import paths_in
 from tests.support.ollama_server import OllamaServer, Turn, error, gate, say, think
 from tests.tui.chatting import chatting
 from tests.tui.pilots import screen_text, until
@@ -175,3 +178,17 @@ async def test_not_saved_is_said(home: Path, server: OllamaServer) -> None:
         assert "not saved" in screen_text(chat.pilot)
         await chat.leave()
         assert chat.app.return_value == ExitReport()
+
+
+async def test_waiting_for_a_locked_database_is_said(home: Path, server: OllamaServer) -> None:
+    server.script("Here.")
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        with closing(sqlite3.connect(paths_in(home).database, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            await chat.send("anyone?")
+            await until(chat.pilot, lambda: "the database is in use" in screen_text(chat.pilot))
+            assert server.chats == []
+            other.execute("COMMIT")
+        await chat.answered(1)
+        assert "the database is in use" not in screen_text(chat.pilot)
