@@ -10,7 +10,7 @@ from local_agent.agent.turn import Agent, TurnPlan
 from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice, Usage
 from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
 from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReported
-from local_agent.domain.models import ModelInfo
+from local_agent.domain.models import ModelInfo, ServerState
 from local_agent.domain.ports import Reply
 from local_agent.domain.sessions import SessionInfo
 from local_agent.runtime.journal import ConversationJournal
@@ -89,6 +89,10 @@ class Conversation:
     def backend_kind(self) -> str:
         """``ollama`` or ``embedded``."""
         return self._planner.backend.kind
+
+    async def state(self) -> ServerState:
+        """Look at the backend that answers here; a resumed conversation may have one of its own."""
+        return await self._planner.backend.state()
 
     async def prepare(self) -> None:
         """Choose model and window now rather than with the first question; never raises for a server."""

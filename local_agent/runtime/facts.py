@@ -48,14 +48,15 @@ class RuntimeFacts:
 
 async def gather_facts(runtime: Runtime, store: Store, conversation: Conversation | None) -> RuntimeFacts:
     """Ask store and backend; a server that does not answer is a fact, not an error."""
-    state = await runtime.state()
+    kind = runtime.engines.current.kind if conversation is None else conversation.backend_kind
+    state = await (runtime if conversation is None else conversation).state()
     info = _model_of(state, conversation)
     return RuntimeFacts(
         program=_program(),
         workspace=_workspace(runtime),
         session=_session(conversation),
         model=_model(info, conversation),
-        backend=_backend(runtime, state),
+        backend=_backend(kind, state),
         database=await store.facts(),
         state=state,
         model_info=info,
@@ -137,9 +138,9 @@ def _model(info: ModelInfo | None, conversation: Conversation | None) -> dict[st
     return facts
 
 
-def _backend(runtime: Runtime, state: ServerState) -> dict[str, object]:
+def _backend(kind: str, state: ServerState) -> dict[str, object]:
     return {
-        "kind": runtime.engines.current.kind,
+        "kind": kind,
         "address": state.address,
         "answers": state.reachable,
         "version": state.version,

@@ -14,6 +14,7 @@ from local_agent.domain.events import Event, Notice, TextDelta, TurnEnded, TurnF
 from local_agent.domain.ports import Reply
 from local_agent.domain.sessions import Draft
 from tests.runtime.opened import events_of, opened, settings_for
+from tests.support.model import small_model
 from tests.support.ollama_server import OllamaServer, Turn, done, gate, say
 
 
@@ -281,3 +282,25 @@ async def test_instructions_leave_room_in_a_small_window(home: Path, server: Oll
     system = server.chats[0].body["messages"][0]["content"]
     assert "Be kind. " in system
     assert len(system.encode()) < 2048 + 1024
+
+
+@pytest.mark.engine
+async def test_a_resumed_conversation_is_shown_with_its_own_backend(home: Path, server: OllamaServer) -> None:
+    model = small_model()
+    defaults = settings_for(server.url)
+    brief = replace(
+        defaults,
+        model=replace(defaults.model, max_output=4),
+        embedded=replace(defaults.embedded, threads=1),
+    )
+    async with opened(home, "", settings=brief, gguf=model) as runtime:
+        conversation = runtime.new_conversation()
+        await events_of(conversation.ask("Hi"))
+        handle = conversation.handle
+    async with opened(home, "", settings=brief) as runtime:
+        resumed = await runtime.resume(handle)
+        facts = await runtime.facts(resumed)
+        assert facts.backend["kind"] == "embedded"
+        assert facts.backend["address"] == str(model)
+        assert [info.name for info in (await resumed.state()).models] == [resumed.model]
+        assert (await runtime.facts()).backend["kind"] == "ollama"

@@ -69,12 +69,11 @@ class Doors(Screen[None]):
 
     async def choose_model(self, name: str | None) -> None:
         """Answer with another model from the next prompt on; None asks which."""
-        runtime = self._ready()
         conversation = self.conversation
-        if runtime is None or conversation is None:
+        if self._ready() is None or conversation is None:
             return
         if name is None:
-            models = ModelsScreen(runtime.state, current=conversation.model, glyphs=self.glyphs)
+            models = ModelsScreen(conversation.state, current=conversation.model, glyphs=self.glyphs)
             name = await self.app.push_screen_wait(models)
         if name is None:
             return
