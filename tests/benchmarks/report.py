@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 TOLERANCE = 2.0
 """A value of more than this many budgets is a failure; one between is only marked."""
@@ -10,13 +11,17 @@ TOLERANCE = 2.0
 
 @dataclass(frozen=True)
 class Row:
-    """A measured value; smaller is better. ``unit`` is ``x`` for ratios."""
+    """A measured value; smaller is better. ``unit`` is ``x`` for ratios.
+
+    What is ``counted`` comes out the same on every machine; what is ``timed`` varies from run to run.
+    """
 
     what: str
     value: float
     budget: float
     unit: str
     detail: str = ""
+    kind: Literal["counted", "timed"] = "timed"
 
     @property
     def failed(self) -> bool:
