@@ -27,7 +27,7 @@ _json = click.option("--json", "as_document", is_flag=True, help="Print JSON.")
 
 @click.group()
 def session() -> None:
-    """List, read, rename and put away conversations."""
+    """List, read, fork, rename and put away conversations."""
 
 
 @session.command("list")
@@ -80,13 +80,33 @@ def show(handle: str, as_document: bool) -> None:
 
 
 @session.command()
+@_json
+@_handle
+@click.option("--title", help="What to call the fork; without it, as the session is called.")
+def fork(handle: str, title: str | None, as_document: bool) -> None:
+    """Open another session from where this one stands.
+
+    It starts at the end of the last finished turn, also while another process
+    holds the session. Both go on by themselves from there.
+    """
+    named = _title(title, 'local-agent session fork a1b2c3d --title "A title"') if title is not None else ""
+    startup = Startup.here()
+    words = ("session", "fork", handle.strip().lower(), *(("--title", named) if named else ()))
+    found = find_here(startup, handle, *words, *(("--json",) if as_document else ()))
+    made = on_store(startup, lambda runtime: runtime.fork(found.handle, named))
+    if as_document:
+        write_json(as_json(made, indent=2) + "\n")
+    else:
+        way = f"Go on with: local-agent --resume {made.handle}"
+        say(f"Session {made.handle} is a fork of {found.handle}. {way}")
+
+
+@session.command()
 @_handle
 @click.argument("title", nargs=-1, required=True)
 def rename(handle: str, title: tuple[str, ...]) -> None:
     """Give a session another title."""
-    wanted = cut(one_line(" ".join(title)))
-    if not wanted:
-        raise UsageError("The title is empty.", 'Say one: local-agent session rename a1b2c3d "A title"')
+    wanted = _title(" ".join(title), 'local-agent session rename a1b2c3d "A title"')
     startup = Startup.here()
     found = find_here(startup, handle, "session", "rename", handle.strip().lower(), wanted)
     on_held(startup, found.handle, lambda runtime: runtime.rename(found.handle, wanted))
@@ -111,3 +131,10 @@ def untrash(handle: str) -> None:
     found = find_here(startup, handle, "session", "untrash", handle.strip().lower())
     on_held(startup, found.handle, lambda runtime: runtime.untrash(found.handle))
     say(f"Session {found.handle} is back. Go on with: local-agent --resume {found.handle}")
+
+
+def _title(text: str, example: str) -> str:
+    wanted = cut(one_line(text))
+    if not wanted:
+        raise UsageError("The title is empty.", f"Say one: {example}")
+    return wanted

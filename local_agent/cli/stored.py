@@ -29,7 +29,10 @@ class StoredPath:
     session: SessionInfo
     entries: tuple[Entry, ...]
     turns: dict[int, Turn]
+    failures: dict[int, ErrorRecord]
+    """By turn id; a fork's path leads through turns that failed in another session."""
     errors: tuple[ErrorRecord, ...]
+    """The session's own trail."""
     system_prompt: str
     """As the next request would begin."""
 
@@ -76,6 +79,7 @@ async def whole_path(runtime: Runtime, handle: str, page: int = PAGE) -> StoredP
         session=info,
         entries=tuple(entry for part in slices for entry in part.entries),
         turns={number: turn for part in slices for number, turn in part.turns.items()},
+        failures={number: error for part in slices for number, error in part.errors.items()},
         errors=tuple(await conversation.errors()),
         system_prompt=system_prompt(Path(info.workspace_root)),
     )

@@ -35,13 +35,12 @@ def transcript(path: StoredPath) -> Iterator[str]:
     yield f"Session {info.handle} · {one_line(info.title)}"
     facts = (one_line(info.workspace_root), one_line(info.model) or "no model", *_marks(info))
     yield " · ".join(facts)
-    failures = {error.turn_id: error for error in path.errors}
     last_of_turn = {entry.turn_id: entry.id for entry in path.entries}
     for entry in path.entries:
         yield ""
         yield f"{_speaker(entry, path)} · {local_time(entry.created_at)}"
         yield sanitise(entry.text) if entry.readable else "(this message can't be read any more)"
-        failure = failures.get(entry.turn_id) if entry.turn_id is not None else None
+        failure = path.failures.get(entry.turn_id) if entry.turn_id is not None else None
         if failure is not None and last_of_turn[entry.turn_id] == entry.id:
             yield f"(failed: {one_line(failure.line)})"
         elif entry.status is EntryStatus.INTERRUPTED:
@@ -89,6 +88,8 @@ def _speaker(entry: Entry, path: StoredPath) -> str:
 
 def _marks(info: SessionInfo) -> list[str]:
     marks = []
+    if info.forked_from:
+        marks.append(f"fork of {info.forked_from}")
     if info.error_count:
         marks.append(f"⚠ {info.error_count} {'error' if info.error_count == 1 else 'errors'}")
     if info.headless:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,13 @@ class Holder:
     since: str
     """UTC, ISO 8601."""
     generation: int
+
+
+class ListPlace(NamedTuple):
+    """Where a session stands in the list: a fork begins on an entry that another session may stand on."""
+
+    last_entry: int
+    session_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +61,17 @@ class SessionInfo:
     created_at: str
     last_activity: str
     last_entry: int
-    """Highest entry id of the session: the order of the list, never a clock."""
+    """Highest entry id of the session, or of all when it was forked: the order of the list, never a clock."""
     turn_count: int
     error_count: int
     holder: Holder | None = None
+    forked_from: str = ""
+    """The handle of the session that this one is a fork of."""
+
+    @property
+    def place(self) -> ListPlace:
+        """What the next page of the list begins after."""
+        return ListPlace(self.last_entry, self.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from local_agent.config.settings import Settings
 from local_agent.domain.entries import Slice
 from local_agent.domain.models import ServerState
 from local_agent.domain.ports import Opening
-from local_agent.domain.sessions import Draft, NewSession, SessionInfo
+from local_agent.domain.sessions import Draft, ListPlace, NewSession, SessionInfo
 from local_agent.domain.titles import title_from
 from local_agent.llm.crash import engine_crash_report
 from local_agent.llm.demo import DemoProgress
@@ -104,16 +104,20 @@ class Runtime:
         text_filter: str = "",
         *,
         all_workspaces: bool = False,
-        before: int | None = None,
+        before: ListPlace | None = None,
         limit: int = 100,
     ) -> list[SessionInfo]:
-        """One page of the session list, newest first; ``before`` is the last row's ``last_entry``."""
+        """One page of the session list, newest first; ``before`` is the last row's place."""
         root = None if all_workspaces else self.workspace_root
         return await self._store.page(root, text_filter=text_filter, before=before, limit=limit)
 
     async def preview(self, handle: str, count: int = 20) -> Slice:
         """The last entries of a session, without opening it."""
         return await self._store.tail((await self._store.find(handle)).id, count)
+
+    async def fork(self, handle: str, title: str = "") -> SessionInfo:
+        """Another session from the end of this one's last settled turn, whoever holds it."""
+        return await self._store.fork(handle, title)
 
     async def rename(self, handle: str, title: str) -> None:
         """Set a session's title for good."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from local_agent.domain.sessions import SessionInfo, Workspace
-from local_agent.store import sessions
+from local_agent.domain.sessions import ListPlace, SessionInfo, Workspace
+from local_agent.store import forks, sessions
 from local_agent.store.gateway import Gateway
 
 
@@ -32,9 +32,9 @@ class Catalogue:
         *,
         text_filter: str = "",
         limit: int = 100,
-        before: int | None = None,
+        before: ListPlace | None = None,
     ) -> list[SessionInfo]:
-        """Newest first; ``before`` is the ``last_entry`` that the page before ended on, root None is all."""
+        """Newest first; ``before`` is the place of the page before's last row, root None is all."""
         return await self._gateway.read(
             lambda db: sessions.page(db, workspace_root, text_filter, limit, before)
         )
@@ -42,6 +42,10 @@ class Catalogue:
     async def trashed(self, workspace_root: str | None) -> list[SessionInfo]:
         """What lies in the trash, newest first."""
         return await self._gateway.read(lambda db: sessions.trashed(db, workspace_root))
+
+    async def fork(self, handle: str, title: str = "") -> SessionInfo:
+        """Another session that starts at the end of this one's last settled turn; needs no lease."""
+        return await self._gateway.write(lambda db: forks.fork(db, handle, title), "session.fork")
 
     async def rename(self, handle: str, title: str) -> None:
         """Set a session's title for good."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from sqlalchemy import Row, select
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -16,6 +16,9 @@ from local_agent.store.failures import is_damage
 from local_agent.store.models import EntryRow, SessionRow, WorkspaceRow
 
 T = TypeVar("T")
+
+_ENTRIES_A_QUESTION = 8
+"""How much longer than the questions wanted a path is followed to find them."""
 
 
 def tail(db: Session, session_id: int, count: int) -> Slice:
@@ -37,19 +40,35 @@ def model_path(db: Session, leaf: int) -> list[Entry]:
 
 def questions(db: Session, root: str, session_id: int | None, limit: int) -> list[str]:
     """What a person asked: the session's questions, then those of the workspace's others, newest first."""
-    asked = EntryRow.kind == Kind.QUESTION, EntryRow.origin == Origin.PERSON
-    newest = select(EntryRow.id, EntryRow.parent, EntryRow.turn_id).where(*asked)
-    newest = newest.order_by(EntryRow.id.desc()).limit(limit)
     workspace = select(WorkspaceRow.id).where(WorkspaceRow.root == root).scalar_subquery()
-    others = select(SessionRow.id).where(SessionRow.workspace_id == workspace, ~SessionRow.trashed)
-    rows: list[Row[int, int | None, int | None]] = []
+    visible = SessionRow.workspace_id == workspace, ~SessionRow.trashed
+    nodes: list[Node] = []
     if session_id is not None:
-        rows += db.execute(newest.where(EntryRow.session_id == session_id)).all()
-        others = others.where(SessionRow.id != session_id)
-    rows += db.execute(newest.where(EntryRow.session_id.in_(others))).all()
-    nodes = [Node(key, parent, Kind.QUESTION, turn) for key, parent, turn in rows[:limit]]
-    texts = [entry.text for entry in entries.read(db, nodes) if entry.readable]
+        nodes += _asked(db, EntryRow.session_id == session_id, limit)
+        nodes += _inherited(db, SessionRow.id == session_id, limit)
+    others = _asked(db, EntryRow.session_id.in_(select(SessionRow.id).where(*visible)), limit)
+    # What stands in the trash stays visible where a fork out of the trash stands on it.
+    in_trash = SessionRow.parent_session.in_(select(SessionRow.id).where(SessionRow.trashed))
+    others += _inherited(db, and_(*visible, in_trash), limit)
+    nodes += sorted(others, key=lambda node: node.id, reverse=True)
+    read = entries.read(db, list(dict.fromkeys(nodes))[:limit])
+    texts = [entry.text for entry in read if entry.readable and entry.origin is Origin.PERSON]
     return list(dict.fromkeys(texts))
+
+
+def _asked(db: Session, where: ColumnElement[bool], limit: int) -> list[Node]:
+    """The newest questions of a person, of the entries that ``where`` chooses."""
+    newest = select(EntryRow.id, EntryRow.parent, EntryRow.turn_id).order_by(EntryRow.id.desc()).limit(limit)
+    asked = EntryRow.kind == Kind.QUESTION, EntryRow.origin == Origin.PERSON
+    rows = db.execute(newest.where(*asked, where))
+    return [Node(key, parent, Kind.QUESTION, turn) for key, parent, turn in rows]
+
+
+def _inherited(db: Session, where: ColumnElement[bool], limit: int) -> list[Node]:
+    """The newest questions that forks stand on, of the sessions that ``where`` chooses."""
+    leaves = db.scalars(select(SessionRow.fork_entry).where(SessionRow.fork_entry.is_not(None), where))
+    paths = [entries.walk(db, leaf, limit=limit * _ENTRIES_A_QUESTION) for leaf in leaves.all()]
+    return [node for path in paths for node in path if node.kind is Kind.QUESTION]
 
 
 def _slice(db: Session, session_id: int, nodes: Sequence[Node], count: int) -> Slice:

@@ -35,12 +35,12 @@ def latest(db_path: Path, workspace_root: str) -> Found | None:
     """The folder's newest session by what was written last; neither trashed nor made by ``-p``."""
     where = "WHERE w.root = CAST(? AS TEXT) AND s.trashed = 0 AND s.headless = 0"
     root = workspace_root.encode("utf-8", "surrogatepass")
-    return _first(db_path, f"{_FOUND} {where} ORDER BY s.last_entry DESC LIMIT 1", root)
+    return _first(db_path, f"{_FOUND} {where} ORDER BY s.last_entry DESC, s.id DESC LIMIT 1", root)
 
 
 def known_handles(db_path: Path, limit: int) -> list[str]:
     """Handles out of the trash, newest first."""
-    query = "SELECT handle FROM sessions WHERE trashed = 0 ORDER BY last_entry DESC LIMIT ?"
+    query = "SELECT handle FROM sessions WHERE trashed = 0 ORDER BY last_entry DESC, id DESC LIMIT ?"
     return [str(handle) for (handle,) in _rows(db_path, query, limit)]
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, func, literal, literal_column, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import Select, func, literal, literal_column, select, tuple_, update
+from sqlalchemy.orm import Session, aliased
 
 from local_agent.domain.errors import UnknownSession
 from local_agent.domain.handles import offer, parse_handle
-from local_agent.domain.sessions import NewSession, SessionInfo, Workspace
+from local_agent.domain.sessions import ListPlace, NewSession, SessionInfo, Workspace
 from local_agent.store.clock import utc_now
 from local_agent.store.leases import holder_of
 from local_agent.store.models import ErrorRow, LeaseRow, SessionRow, WorkspaceRow
 from local_agent.store.stored_text import StoredText
 
+_Rows = Select[SessionRow, str, int, LeaseRow, str]
+
 CLOSEST_AMONG = 10_000
 """How many of the newest handles a mistyped one is compared with."""
+
+_PARENT = aliased(SessionRow)
+_NEWEST_FIRST = SessionRow.last_entry.desc(), SessionRow.id.desc()
 
 _ERROR_COUNT = (
     select(func.count())
@@ -25,19 +30,22 @@ _ERROR_COUNT = (
 )
 
 
-def _rows() -> Select[SessionRow, str, int, LeaseRow]:
+def _rows() -> _Rows:
     return (
-        select(SessionRow, WorkspaceRow.root, _ERROR_COUNT, LeaseRow)
+        select(SessionRow, WorkspaceRow.root, _ERROR_COUNT, LeaseRow, _PARENT.handle)
         .join(WorkspaceRow, WorkspaceRow.id == SessionRow.workspace_id)
         .outerjoin(LeaseRow, LeaseRow.session_id == SessionRow.id)
+        .outerjoin(_PARENT, _PARENT.id == SessionRow.parent_session)
     )
 
 
-def _infos(db: Session, query: Select[SessionRow, str, int, LeaseRow]) -> list[SessionInfo]:
+def _infos(db: Session, query: _Rows) -> list[SessionInfo]:
     return [_info(*row) for row in db.execute(query)]
 
 
-def _info(row: SessionRow, root: str, error_count: int, lease: LeaseRow | None) -> SessionInfo:
+def _info(
+    row: SessionRow, root: str, error_count: int, lease: LeaseRow | None, parent: str | None
+) -> SessionInfo:
     return SessionInfo(
         id=row.id,
         handle=row.handle,
@@ -61,6 +69,7 @@ def _info(row: SessionRow, root: str, error_count: int, lease: LeaseRow | None) 
         turn_count=row.turn_count,
         error_count=error_count,
         holder=holder_of(lease),
+        forked_from=parent or "",
     )
 
 
@@ -79,7 +88,7 @@ def by_handle(db: Session, handle: str) -> SessionInfo:
 
 
 def _known(db: Session) -> list[str]:
-    newest = select(SessionRow.handle).where(~SessionRow.trashed).order_by(SessionRow.last_entry.desc())
+    newest = select(SessionRow.handle).where(~SessionRow.trashed).order_by(*_NEWEST_FIRST)
     return list(db.scalars(newest.limit(CLOSEST_AMONG)))
 
 
@@ -90,12 +99,12 @@ def latest(db: Session, workspace_root: str) -> SessionInfo | None:
 
 
 def page(
-    db: Session, workspace_root: str | None, text_filter: str, limit: int, before: int | None
+    db: Session, workspace_root: str | None, text_filter: str, limit: int, before: ListPlace | None
 ) -> list[SessionInfo]:
-    """Sessions out of the trash, newest first; ``before`` is the ``last_entry`` of the page before."""
+    """Sessions out of the trash, newest first; ``before`` is where the page before ended."""
     query = _listed(workspace_root, trashed=False).limit(limit)
     if before is not None:
-        query = query.where(SessionRow.last_entry < before)
+        query = query.where(tuple_(SessionRow.last_entry, SessionRow.id) < tuple_(*before))
     name = SessionRow.handle.op("||")(literal_column("' '")).op("||")(literal_column("sessions.title"))
     for word in text_filter.split():
         query = query.where(name.op("GLOB")(literal(subsequence(word), StoredText)))
@@ -106,8 +115,8 @@ def trashed(db: Session, workspace_root: str | None) -> list[SessionInfo]:
     return _infos(db, _listed(workspace_root, trashed=True))
 
 
-def _listed(workspace_root: str | None, *, trashed: bool) -> Select[SessionRow, str, int, LeaseRow]:
-    query = _rows().where(SessionRow.trashed.is_(trashed)).order_by(SessionRow.last_entry.desc())
+def _listed(workspace_root: str | None, *, trashed: bool) -> _Rows:
+    query = _rows().where(SessionRow.trashed.is_(trashed)).order_by(*_NEWEST_FIRST)
     if workspace_root is not None:
         mine = select(WorkspaceRow.id).where(WorkspaceRow.root == workspace_root).scalar_subquery()
         query = query.where(SessionRow.workspace_id == mine)

@@ -21,6 +21,7 @@ class Glyphs:
     dot: str = "·"
     bullet: str = "•"
     circle: str = "◦"
+    fork: str = "↳"
     error: str = "✗"
     warning: str = "⚠"
     ok: str = "✓"
@@ -43,6 +44,7 @@ ASCII = Glyphs(
     dot="-",
     bullet="*",
     circle="o",
+    fork="\\",
     error="x",
     warning="!",
     ok="+",

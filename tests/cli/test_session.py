@@ -158,6 +158,7 @@ async def test_rename_trash_and_untrash(home: Path, project: Path, server: Ollam
         ("session", "rename", "42", "x"),
         ("session", "trash", "a1b2c3"),
         ("session", "untrash", "S42"),
+        ("session", "fork", "latest"),
     ],
 )
 def test_a_malformed_handle_is_one_line(home: Path, project: Path, command: tuple[str, ...]) -> None:
@@ -189,6 +190,7 @@ async def test_a_handle_of_another_folder_comes_with_the_command_to_run_there(
     for arguments, ends in (
         (("--resume", handle), (2, "The screen needs a terminal")),
         (("session", "rename", handle, "It's 2 o'clock; $HOME"), (0, "is now called: It's 2 o'clock; $HOME")),
+        (("session", "fork", handle, "--title", "It's\ta fork"), (0, f"is a fork of {handle}")),
         (("session", "trash", handle), (0, "is in the trash")),
         (("session", "untrash", handle), (0, "is back")),
     ):
@@ -225,6 +227,47 @@ async def test_a_session_that_is_open_elsewhere_is_left_alone(
         assert "First question" in run("session", "show", conversation.handle, cwd=project).out
         await conversation.close()
         assert run("session", "trash", conversation.handle, cwd=project).code == 0
+
+
+async def test_a_fork_of_a_session_that_is_open_elsewhere(
+    home: Path, project: Path, server: OllamaServer
+) -> None:
+    server.script("one", Turn(say("Half"), end("no_done")))
+    async with opened(server.url, project) as runtime:
+        conversation = await converse(runtime, "First question", "Second")
+        forked = run("session", "fork", conversation.handle, cwd=project)
+        assert forked.code == 0
+        handle = forked.line.removeprefix("Session ")[:7]
+        assert forked.line == (
+            f"Session {handle} is a fork of {conversation.handle}. Go on with: local-agent --resume {handle}"
+        )
+        named = run("session", "fork", handle, "--title", "Another\x1b[31m way", "--json", cwd=project)
+        made = json.loads(named.out)
+        assert (made["title"], made["forked_from"]) == ("Another␛[31m way", handle)
+        assert made["head"] == made["fork_entry"]
+        await conversation.close()
+
+    rows = run("session", "list", cwd=project).out.splitlines()
+    assert [row[:7] for row in rows] == [made["handle"], handle, conversation.handle]
+    assert rows[0].endswith(f"Another␛[31m way  fork of {handle}")
+    assert rows[1].endswith(f"First question  fork of {conversation.handle}")
+    shown = run("session", "show", made["handle"], cwd=project).out
+    assert f"fork of {handle}" in shown
+    assert "First question" in shown and "Half\n(failed: " in shown
+
+
+async def test_what_cannot_be_forked_is_one_line(home: Path, project: Path, server: OllamaServer) -> None:
+    server.script(Turn(http(400, {"error": "no"})))
+    handle = await stored_session(server.url, project, "First question")
+    refused = run("session", "fork", handle, cwd=project)
+    assert (refused.code, refused.line) == (
+        1,
+        f"Session {handle} has no finished answer yet, so there is nothing to fork. "
+        "Try again once it has one.",
+    )
+    assert run("session", "fork", handle, "--title", " ", cwd=project).code == 2
+    assert run("session", "trash", handle, cwd=project).code == 0
+    assert run("session", "fork", handle, cwd=project).line.startswith(f"Session {handle} is in the trash.")
 
 
 async def test_latest_is_this_folders_newest_and_none_of_p(

@@ -86,6 +86,11 @@ class _Commands:
         self._held, self._turn = await self._store.create(new_session(), opening(question))
         return {"handle": self._held.info.handle, "id": self._held.info.id}
 
+    async def begin(self, question: str) -> dict[str, Any]:
+        assert self._held is not None
+        self._turn = await self._held.begin(opening(question, self._held.info.head))
+        return {}
+
     async def hold(self, handle: str) -> dict[str, Any]:
         self._held = await self._store.hold(handle)
         return {"head": self._held.info.head}

@@ -85,7 +85,7 @@ async def test_pages_follow_each_other_without_gap_or_double(store: Store) -> No
     before = None
     while page := await store.page(ROOT, limit=3, before=before):
         seen += titles(page)
-        before = page[-1].last_entry
+        before = page[-1].place
     assert seen == [f"Session {number}" for number in reversed(range(7))]
 
 

@@ -147,6 +147,7 @@ async def measure(database: Path, length: int) -> dict[str, Cost | int]:
         "latest": await metered.of(lambda: store.latest(info.workspace_root)),
         "page": await metered.of(lambda: store.page(info.workspace_root)),
         "turn": await metered.of(one_turn),
+        "fork": await metered.of(lambda: store.fork(info.handle)),
         "questions": await metered.of(lambda: store.questions(info.workspace_root, info.id, 20)),
     }
     log = database.with_name(f"{database.name}-wal")

@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from local_agent.domain.entries import Slice
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.handles import parse_handle
-from local_agent.domain.sessions import SessionInfo
+from local_agent.domain.sessions import ListPlace, SessionInfo
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.widgets.row_list import Row, RowList
@@ -38,10 +38,10 @@ class SessionReader(Protocol):
         text_filter: str = "",
         *,
         all_workspaces: bool = False,
-        before: int | None = None,
+        before: ListPlace | None = None,
         limit: int = PAGE,
     ) -> list[SessionInfo]:
-        """One page, newest first; ``before`` is the last row's ``last_entry``."""
+        """One page, newest first; ``before`` is the last row's place."""
 
     async def preview(self, handle: str, count: int = PREVIEW_ENTRIES) -> Slice:
         """The last entries of a session."""
@@ -135,7 +135,7 @@ class SessionBrowser(Horizontal):
 
     @work(group="rows", exclusive=True)
     async def _load(self, *, more: bool = False) -> None:
-        before = self._loaded[-1].last_entry if more and self._loaded else None
+        before = self._loaded[-1].place if more and self._loaded else None
         limit = max(PAGE, self.app.size.height * 2)
         try:
             page = await self._page(before, limit)
@@ -149,7 +149,7 @@ class SessionBrowser(Horizontal):
         else:
             self._replace(page)
 
-    async def _page(self, before: int | None, limit: int) -> list[SessionInfo]:
+    async def _page(self, before: ListPlace | None, limit: int) -> list[SessionInfo]:
         page = await self._reader.sessions(
             self._typed, all_workspaces=self._everywhere, before=before, limit=limit
         )

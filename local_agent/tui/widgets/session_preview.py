@@ -54,6 +54,8 @@ class SessionPreview(Vertical):
         lines.append(Content.styled(f" {self._glyphs.dot} ".join(facts), "$text-muted"))
         if all_workspaces:
             lines.append(Content.styled(short_path(session.workspace_root), "$text-muted"))
+        if session.forked_from:
+            lines.append(Content.styled(f"fork of {session.forked_from}", "$text-muted"))
         if session.error_count:
             text = f"{self._glyphs.warning} {counted(session.error_count, 'error')}"
             lines.append(Content.styled(text, "$text-error"))

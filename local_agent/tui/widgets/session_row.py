@@ -46,7 +46,10 @@ class SessionRow:
                 break
             shown.add(name)
             left -= _WIDTHS[name] + len(_GAP)
-        handle, title = self._session.handle, fit_text(one_line(self._session.title), left)
+        name = one_line(self._session.title)
+        if self._session.forked_from:
+            name = f"{self._glyphs.fork} {name}"
+        handle, title = self._session.handle, fit_text(name, left)
         facts = "".join(_GAP + self._fact(name) for name in _WIDTHS if name in shown - {"marks"})
         row = Content.assemble(
             (handle + _GAP, "$text-muted"),
