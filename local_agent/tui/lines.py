@@ -55,23 +55,6 @@ def fold(content: Content, width: int) -> list[Line]:
     return [*(Line(row, joint="") for row in rows[:-1]), Line(rows[-1])] if rows else [BLANK]
 
 
-class PlainRows:
-    """Unformatted text that grows: only its last row is wrapped again when text is added."""
-
-    def __init__(self, width: int) -> None:
-        self.rows: list[Line] = []
-        self._width = width
-        self._last = ""
-
-    def feed(self, text: str) -> int:
-        """Add text; the number of rows from the top that did not change."""
-        kept = max(0, len(self.rows) - 1)
-        del self.rows[kept:]
-        self.rows.extend(wrap(Content((self._last + text).expandtabs(TAB_SIZE)), self._width))
-        self._last = self.rows[-1].content.plain
-        return kept
-
-
 def indented(lines: Iterable[Line], first: Content, rest: Content | None = None) -> list[Line]:
     """Put ``first`` before the first row and ``rest`` (or ``first`` again) before the others."""
     result: list[Line] = []

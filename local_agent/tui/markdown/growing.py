@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from local_agent.domain.text import TAB_WIDTH, sanitise
 from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import BLANK, Line, PlainRows
+from local_agent.tui.growing_lines import JoinedLines, PlainLines
 from local_agent.tui.markdown.typeset import Typesetter, finished_end
 
+T = TypeVar("T")
+
 LONG_LINES = 60
-LONG_CHARACTERS = 6_000
+LONG_CHARACTERS = 3_000
 """An open block longer than this is drawn as plain text until it closes: setting it anew would stall."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -23,14 +26,13 @@ class GrowingMarkdown:
     """Feed it text, ask it for lines. ``lines`` holds the finished blocks and then the open one."""
 
     def __init__(self, width: int, glyphs: Glyphs = UNICODE) -> None:
-        self.lines: list[Line] = []
+        self.lines = JoinedLines()
         self.typesetter = Typesetter(width, glyphs)
         self.source = ""
         """Everything fed, sanitised."""
         self._half_break = ""
+        self._finished: list[str] = []
         self._open = ""
-        self._open_from = 0
-        """Where the lines of the open block begin."""
         self._long: _LongBlock | None = None
 
     async def feed(self, text: str) -> None:
@@ -39,99 +41,97 @@ class GrowingMarkdown:
         self._half_break = "\r" if text.endswith("\r") else ""
         # Tab stops count from the start of the line, which came in an earlier piece.
         column = (len(self._open) - self._open.rfind("\n") - 1) % TAB_WIDTH
-        text = sanitise(" " * column + text.removesuffix("\r"))[column:]
-        self.source += text
-        self._open += text
-        if self._long is not None:
-            await self._feed_long(text)
-        else:
-            self._feed_short()
+        await self._add(sanitise(" " * column + text.removesuffix("\r"))[column:])
 
     async def finish(self) -> None:
         """No more text will come: set the open block for good."""
-        if self._open.strip():
-            await self._settle(self._open)
-        self._open, self._long = "", None
+        await self._finish(len(self._open))
 
     async def resize(self, width: int) -> None:
-        """Set everything again for another width."""
+        """Set everything again for another width, on a thread."""
         self.typesetter = Typesetter(width, self.typesetter.glyphs)
-        source, self.source, self._open, self._long = self.source, "", "", None
-        cut = await asyncio.to_thread(finished_end, source)
-        self.lines = await asyncio.to_thread(self.typesetter.typeset, source[:cut])
-        self._open_from = len(self.lines)
-        self.source = source[:cut]
-        await self.feed(source[cut:])
+        lines = JoinedLines()
+        for source in self._finished:
+            lines.finish(await asyncio.to_thread(self.typesetter.typeset, source))
+        self.lines = lines
+        if self._long is not None:
+            self._long.plain = await asyncio.to_thread(PlainLines, width, self._open)
+        await self._draw_open()
 
-    def _feed_short(self) -> None:
-        cut = finished_end(self._open)
-        if cut:
-            self._replace_open(self.typesetter.typeset(self._open[:cut]))
-            self._open_from = len(self.lines)
-            self._open = self._open[cut:]
-        if self._open.count("\n") > LONG_LINES or len(self._open) > LONG_CHARACTERS:
-            self._long = _LongBlock(self.typesetter.width, self._open)
-            self._replace_open(self._long.plain.rows)
-        else:
-            self._replace_open(self.typesetter.typeset(self._open))
+    async def _add(self, text: str) -> None:
+        self.source += text
+        self._open += text
+        if self._long is not None:
+            self._long.plain.feed(text)
+        if self._long is None or self._long.may_have_ended(self._open):
+            cut = await _long_on_thread(finished_end, self._open)
+            if cut:
+                await self._finish(cut)
+        await self._draw_open()
 
-    async def _feed_long(self, text: str) -> None:
-        assert self._long is not None
-        if not self._long.closed_by(self._open):
-            kept = self._long.plain.feed(text)
-            del self.lines[self._start_of_open() + kept :]
-            self.lines.extend(self._long.plain.rows[kept:])
-            return
+    async def _finish(self, cut: int) -> None:
+        """Set the open text up to ``cut`` for good."""
+        source, self._open = self._open[:cut], self._open[cut:]
+        lines = await _long_on_thread(self.typesetter.typeset, source)
+        self._finished.append(source)
+        self.lines.finish(lines)
         self._long = None
-        cut = await asyncio.to_thread(finished_end, self._open)
-        if cut:
-            await self._settle(self._open[:cut])
-            self._open = self._open[cut:]
-        self._feed_short()
 
-    async def _settle(self, source: str) -> None:
-        if len(source) > LONG_CHARACTERS or source.count("\n") > LONG_LINES:
-            lines = await asyncio.to_thread(self.typesetter.typeset, source)
-        else:
-            lines = self.typesetter.typeset(source)
-        self._replace_open(lines)
-        self._open_from = len(self.lines)
-
-    def _start_of_open(self) -> int:
-        return self._open_from + (1 if self._open_from else 0)
-
-    def _replace_open(self, lines: Sequence[Line]) -> None:
-        del self.lines[self._open_from :]
-        if lines and self.lines:
-            self.lines.append(BLANK)
-        self.lines.extend(lines)
+    async def _draw_open(self) -> None:
+        if self._long is None and _is_long(self._open):
+            plain = await asyncio.to_thread(PlainLines, self.typesetter.width, self._open)
+            self._long = _LongBlock(self._open, plain)
+        self.lines.open(self._long.plain if self._long is not None else self.typesetter.typeset(self._open))
 
 
 class _LongBlock:
     """An open block drawn as plain rows, and the watch for its end."""
 
-    def __init__(self, width: int, start: str) -> None:
-        self.plain = PlainRows(width)
-        self.plain.feed(start)
-        leading = len(start) - len(start.lstrip("\n"))
-        self._first = start[leading:].split("\n", 1)[0]
-        self._checked = leading + len(self._first) + 1
+    def __init__(self, start: str, plain: PlainLines) -> None:
+        self.plain = plain
+        self._first = start.split("\n", 1)[0]
+        self._seen = len(self._first) + 1
+        self._ended = False
+        self._look_at = 0
 
-    def closed_by(self, source: str) -> bool:
-        """True once a whole line has come that may end the block; never misses one, may be early."""
+    def may_have_ended(self, source: str) -> bool:
+        """True once a line has come that may end the block; never misses one, may be early.
+
+        After a look in vain it waits until there is a quarter more, so that all looks together cost little.
+        """
         end = source.rfind("\n") + 1
-        lines = source[self._checked : end].split("\n")[:-1]
-        before = source[: self._checked].endswith("\n\n")
-        self._checked = end
+        if end > self._seen:
+            lines = source[self._seen : end].split("\n")[:-1]
+            self._ended = self._ended or self._ends(lines, source[: self._seen].endswith("\n\n"))
+            self._seen = end
+        if not self._ended or len(source) < self._look_at:
+            return False
+        self._ended = False
+        self._look_at = len(source) * 5 // 4
+        return True
+
+    def _ends(self, lines: Sequence[str], after_blank: bool) -> bool:
         if fence := _FENCE.match(self._first):
-            return any(line.strip().startswith(fence[1]) for line in lines)
+            return any(_closes(line.strip(), fence[1]) for line in lines)
         nested = _LIST_OR_QUOTE.match(self._first) is not None
         for line in lines:
             blank = not line.strip()
             if not nested and blank:
                 return True
             inside = blank or line.startswith(" ") or _LIST_OR_QUOTE.match(line) is not None
-            if nested and before and not inside:
+            if nested and after_blank and not inside:
                 return True
-            before = blank
+            after_blank = blank
         return False
+
+
+def _closes(line: str, fence: str) -> bool:
+    return line.startswith(fence) and not line.strip(fence[0])
+
+
+def _is_long(source: str) -> bool:
+    return len(source) > LONG_CHARACTERS or source.count("\n") > LONG_LINES
+
+
+async def _long_on_thread(work: Callable[[str], T], source: str) -> T:
+    return await asyncio.to_thread(work, source) if _is_long(source) else work(source)

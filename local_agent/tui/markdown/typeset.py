@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from textual.content import Content
 
 from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import BLANK, TAB_SIZE, Line, indented, wrap
+from local_agent.tui.growing_lines import PlainLines
+from local_agent.tui.lines import BLANK, Line, indented, wrap
 from local_agent.tui.markdown.code import code
 from local_agent.tui.markdown.inline import inline
 from local_agent.tui.markdown.table import table
@@ -32,7 +34,7 @@ class Typesetter:
         self.width = max(width, 2)
         self.glyphs = glyphs
 
-    def typeset(self, source: str) -> list[Line]:
+    def typeset(self, source: str) -> Sequence[Line]:
         """All blocks of a text, a blank line between them."""
         if len(source) > TYPESET_LIMIT or max(map(len, source.splitlines()), default=0) > LINE_LIMIT:
             return self.plain(source)
@@ -41,9 +43,9 @@ class Typesetter:
             return self.plain(source)
         return self._blocks(SyntaxTreeNode(tokens).children, self.width)
 
-    def plain(self, source: str) -> list[Line]:
+    def plain(self, source: str) -> Sequence[Line]:
         """The text as it was written."""
-        return wrap(Content(source.rstrip("\n").expandtabs(TAB_SIZE)), self.width)
+        return PlainLines(self.width, source.rstrip("\n"))
 
     def _blocks(self, nodes: Sequence[SyntaxTreeNode], width: int, *, tight: bool = False) -> list[Line]:
         lines: list[Line] = []
@@ -110,12 +112,33 @@ def finished_end(source: str) -> int:
 
     Only whole lines count: the ``*`` of a line that has just begun may be a list, or part of a word.
     """
-    whole = source[: source.rfind("\n") + 1]
-    starts = [token.map[0] for token in _parser.parse(whole) if token.level == 0 and token.map]
-    offset = 0
-    for _ in range(max(starts, default=0)):
-        offset = source.index("\n", offset) + 1
-    return offset
+    lines = source.split("\n")[:-1]
+    last = None
+    for token in _parser.parse("\n".join([*lines, ""])):
+        if token.level == 0 and token.map:
+            last = token
+    if last is None or last.map is None:
+        return 0
+    start, end = last.map
+    finished = end if _is_over(last, lines) else start
+    while finished < len(lines) and not lines[finished].strip():
+        finished += 1
+    return sum(len(line) + 1 for line in lines[:finished])
+
+
+def _is_over(block: Token, lines: Sequence[str]) -> bool:
+    """True when no line that follows can belong to the block."""
+    start, end = block.map or (0, 0)
+    match block.type:
+        case "heading_open" | "hr":
+            return True
+        case "paragraph_open" | "table_open":
+            return end < len(lines)
+        case "fence":
+            last = lines[end - 1].strip()
+            return end - start > 1 and last.startswith(block.markup) and not last.strip(block.markup[0])
+        case _:
+            return False
 
 
 def _inline(node: SyntaxTreeNode) -> Content:

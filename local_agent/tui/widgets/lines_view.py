@@ -26,6 +26,14 @@ class LinesView(Widget):
         """The rows for ``width`` cells."""
         raise NotImplementedError
 
+    @property
+    def stale(self) -> bool:
+        """True while the rows are still those of another width, because setting them anew takes long."""
+        return False
+
+    async def catch_up(self) -> None:
+        """Set the rows for the width there is now."""
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self.lines_for(width)) if width else 0
 

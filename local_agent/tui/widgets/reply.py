@@ -15,8 +15,8 @@ from local_agent.tui.markdown.typeset import Typesetter
 from local_agent.tui.widgets.lines_view import LinesView
 
 FLUSH_SECONDS = 0.08
-LARGE = 12_000
-"""Characters of a reply that is set on a thread when the width changes."""
+LARGE = 3_000
+"""Characters of a text that is set on a thread."""
 
 
 class Reply(LinesView):
@@ -30,7 +30,7 @@ class Reply(LinesView):
         super().__init__()
         self.source = sanitise(source)
         self._glyphs = glyphs
-        self._width = 0
+        self._width = self._wanted = 0
         self._rows: Sequence[Line] = ()
         self._pending: list[str] = []
         self._growing: GrowingMarkdown | None = None
@@ -42,23 +42,30 @@ class Reply(LinesView):
     async def prepared(cls, source: str, width: int, glyphs: Glyphs = UNICODE) -> Reply:
         """A settled reply, typeset for ``width`` beforehand, off the event loop when it is large."""
         reply = cls(source, glyphs)
-        typesetter = Typesetter(width, glyphs)
-        if len(reply.source) > LARGE:
-            reply._rows = await asyncio.to_thread(typesetter.typeset, reply.source)
-        else:
-            reply._rows = typesetter.typeset(reply.source)
+        reply._rows = await _typeset(reply.source, width, glyphs)
         reply._width = width
         return reply
 
     def lines_for(self, width: int) -> Sequence[Line]:
-        if width != self._width:
-            if self._growing is not None or (self._rows and len(self.source) > LARGE):
-                self._width = width
-                self.run_worker(self._set_anew(width), group="typeset", exclusive=True)
-            elif self.source:
-                self._width = width
-                self._rows = Typesetter(width, self._glyphs).typeset(self.source)
+        if self._growing is None and not self._rows and self.source:
+            self._rows, self._width = Typesetter(width, self._glyphs).typeset(self.source), width
+        self._wanted = width
         return self._rows
+
+    @property
+    def stale(self) -> bool:
+        return self._wanted not in (0, self._width)
+
+    async def catch_up(self) -> None:
+        async with self._setting:
+            width = self._wanted
+            if self._growing is not None:
+                await self._growing.resize(width)
+                self._width = width
+                self._draw(self._growing.lines)
+            elif self.source:
+                self._draw(await _typeset(self.source, width, self._glyphs))
+                self._width = width
 
     def feed(self, text: str) -> None:
         """Add text; it is drawn with the next flush."""
@@ -68,46 +75,47 @@ class Reply(LinesView):
 
     async def finish(self) -> None:
         """No more text will come."""
-        if self._flush_timer is not None:
-            self._flush_timer.stop()
-            self._flush_timer = None
-        await self._flush()
         async with self._setting:
+            if self._flush_timer is not None:
+                # Only now: stopping it cancels a flush that is under way.
+                self._flush_timer.stop()
+                self._flush_timer = None
+            await self._take_pending()
             growing, self._growing = self._growing, None
             if growing is None:
                 # Never laid out: what arrived is set whole when a width is known.
                 self.source += sanitise("".join(self._pending))
                 self._pending.clear()
-                self._width = 0
             else:
                 await growing.finish()
                 self._draw(growing.lines)
 
     async def _flush(self) -> None:
         async with self._setting:
-            width = self.size.width
-            if not self._pending or not width:
-                return
-            text = "".join(self._pending)
-            self._pending.clear()
-            if self._growing is None:
-                self._growing = GrowingMarkdown(width, self._glyphs)
-                self._width = width
-            await self._growing.feed(text)
-            self.source = self._growing.source
-            self._draw(self._growing.lines)
+            await self._take_pending()
 
-    async def _set_anew(self, width: int) -> None:
-        async with self._setting:
-            if self._growing is not None:
-                await self._growing.resize(width)
-                self._draw(self._growing.lines)
-            else:
-                typesetter = Typesetter(width, self._glyphs)
-                self._draw(await asyncio.to_thread(typesetter.typeset, self.source))
+    async def _take_pending(self) -> None:
+        width = self.size.width
+        if not self._pending or not width:
+            return
+        text = "".join(self._pending)
+        self._pending.clear()
+        if self._growing is None:
+            self._growing = GrowingMarkdown(width, self._glyphs)
+            self._width = width
+        await self._growing.feed(text)
+        self.source = self._growing.source
+        self._draw(self._growing.lines)
 
     def _draw(self, rows: Sequence[Line]) -> None:
         self._rows = rows
         grown = len(rows) != self._drawn
         self._drawn = len(rows)
         self.refresh(layout=grown)
+
+
+async def _typeset(source: str, width: int, glyphs: Glyphs) -> Sequence[Line]:
+    typesetter = Typesetter(width, glyphs)
+    if len(source) > LARGE:
+        return await asyncio.to_thread(typesetter.typeset, source)
+    return typesetter.typeset(source)

@@ -96,7 +96,7 @@ class _Tail:
                 # markdown-it and Pygments cost too much to be imported before the first paint.
                 from local_agent.tui.markdown.typeset import Typesetter
 
-                lines = Typesetter(width, self._glyphs).typeset(text)
+                lines = list(Typesetter(width, self._glyphs).typeset(text))
                 stopped = entry.status is EntryStatus.INTERRUPTED
                 return lines + ([Line(Content.styled("stopped here", "$text-warning"))] if stopped else [])
             case Kind.SUMMARY:

@@ -12,7 +12,8 @@ from textual.timer import Timer
 
 from local_agent.domain.text import sanitise
 from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import Line, PlainRows, decoration, indented
+from local_agent.tui.growing_lines import JoinedLines, PlainLines
+from local_agent.tui.lines import Line, decoration
 from local_agent.tui.quantities import seconds
 from local_agent.tui.widgets.lines_view import LinesView
 
@@ -42,7 +43,7 @@ class Thinking(LinesView, can_focus=True):
         self._took: float | None = None
         self._pending: list[str] = []
         self._flush_timer: Timer | None = None
-        self._body: PlainRows | None = None
+        self._body: PlainLines | None = None
         self._body_width = 0
 
     def lines_for(self, width: int) -> Sequence[Line]:
@@ -51,9 +52,12 @@ class Thinking(LinesView, can_focus=True):
         if not self.opened:
             return [heading]
         if self._body is None or self._body_width != width:
-            self._body, self._body_width = PlainRows(width - len(bar)), width
-            self._body.feed(sanitise(self.source.strip("\n")[-SHOWN_CHARACTERS:]))
-        return [heading, *indented(self._body.rows, bar)]
+            text = sanitise(self.source.strip("\n")[-SHOWN_CHARACTERS:])
+            self._body, self._body_width = PlainLines(width, text, bar), width
+        lines = JoinedLines(gap=None)
+        lines.finish([heading])
+        lines.open(self._body)
+        return lines
 
     def feed(self, text: str) -> None:
         """Add thinking; it is drawn with the next flush, when unfolded."""

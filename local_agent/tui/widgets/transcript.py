@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from textual.containers import VerticalScroll
 from textual.widget import Widget
+
+from local_agent.tui.widgets.lines_view import LinesView
 
 MOUNTED_AT_END = 240
 """Widgets above which the oldest are dropped while the end is in view."""
@@ -116,6 +118,13 @@ class Transcript(VerticalScroll, can_focus=False):
         if self.items:
             self.items[-1].entry_id = entry_id
 
+    def rename(self, ids: Mapping[int, int]) -> None:
+        """Entries have got other ids."""
+        for item in self.items:
+            item.entry_id = ids.get(item.entry_id, item.entry_id)
+        self._cuts = [Cut(ids.get(cut.before, cut.before), cut.count) for cut in self._cuts]
+        self._edge = ids.get(self._edge, self._edge)
+
     def split_last(self, entry_id: int, after: Widget | None) -> None:
         """What the last item holds behind ``after`` becomes the item of a new entry."""
         last = self.items[-1]
@@ -204,6 +213,7 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def on_resize(self) -> None:
         self._anchor_when_full()
+        self.run_worker(self._catch_up, group="width", exclusive=True)
 
     def _anchor_when_full(self) -> None:
         # An anchored container sets content shorter than itself at its bottom: anchor only what overflows.
@@ -232,6 +242,15 @@ class Transcript(VerticalScroll, can_focus=False):
         self._edge = dropped[-1].entry_id
         self._let_go()
         await self.remove_children(_widgets(dropped))
+
+    async def _catch_up(self) -> None:
+        """Set what still has the rows of another width, what is in view first, one after another."""
+        await self._laid_out()
+        views = [view for view in _widgets(self.items) if isinstance(view, LinesView) and view.stale]
+        middle = self.scroll_y + self.size.height / 2
+        for view in sorted(views, key=lambda view: abs(view.virtual_region.center[1] - middle)):
+            await view.catch_up()
+            await asyncio.sleep(0)
 
     async def _laid_out(self) -> None:
         """Wait until what was mounted has its place."""
