@@ -4,9 +4,37 @@ from __future__ import annotations
 
 import os
 import signal
+from typing import Literal, get_args
+
+CommitName = Literal[
+    "draft.save",
+    "draft.take",
+    "lease.hold",
+    "lease.release",
+    "lease.take_over",
+    "reply.keep",
+    "session.change",
+    "session.create",
+    "session.fork",
+    "session.rename",
+    "session.set_model",
+    "turn.begin",
+    "turn.settle",
+]
+"""What the store commits; a name that is missing here is refused by the type checker."""
+
+COMMITS: tuple[CommitName, ...] = get_args(CommitName)
+POINTS = (
+    *(f"{commit}:{side}" for commit in COMMITS for side in ("before-commit", "after-commit")),
+    "migrate:statement",
+    "migrate:before-commit",
+    "migrate:after-commit",
+)
+"""All of them; proofs kill at each."""
 
 _TARGET = os.environ.get("LOCAL_AGENT_CRASH_AT", "")
-_visits: dict[str, int] = {}
+visits: dict[str, int] = {}
+"""How often each was passed; counted only while the variable is set."""
 
 
 def reach(name: str) -> None:
@@ -16,6 +44,6 @@ def reach(name: str) -> None:
 
 
 def _visit(name: str) -> None:
-    _visits[name] = _visits.get(name, 0) + 1
-    if _TARGET in (name, f"{name}:{_visits[name]}"):
+    visits[name] = visits.get(name, 0) + 1
+    if _TARGET in (name, f"{name}:{visits[name]}"):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from local_agent.domain.crashpoints import reach
+from local_agent.domain.crashpoints import CommitName, reach
 from local_agent.domain.errors import NotSaved, StoreError
 from local_agent.store.engine import driver_of
 from local_agent.store.failures import explain, is_busy
@@ -43,7 +43,7 @@ class Gateway:
         self._reader = self._writer if in_memory else _Lane(engine, "store-reader", query_only=True)
         self.on_wait: Callable[[bool], None] | None = None
 
-    async def write(self, work: Callable[[Session], T], name: str = "write") -> T:
+    async def write(self, work: Callable[[Session], T], name: CommitName) -> T:
         """Run ``work`` in BEGIN IMMEDIATE and commit; ``name`` names its crash points.
 
         Raises ``NotSaved`` when the transaction can't be written, and what ``work`` raises.

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
+from local_agent.domain.crashpoints import CommitName
 from local_agent.domain.entries import Entry, Turn
 from local_agent.domain.errors import StoreError
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
@@ -97,10 +98,10 @@ class HeldSession:
         finally:
             self._lease.lock.release()
 
-    async def _change(self, name: str, **values: object) -> None:
+    async def _change(self, name: CommitName, **values: object) -> None:
         await self._write(lambda db: sessions.change(db, self.info.id, **values), name)
 
-    async def _write(self, work: Callable[[Session], T], name: str) -> T:
+    async def _write(self, work: Callable[[Session], T], name: CommitName) -> T:
         def unit(db: Session) -> T:
             leases.require(db, self._lease)
             return work(db)

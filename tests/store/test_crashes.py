@@ -125,7 +125,7 @@ async def test_a_draft_survives_the_process_that_typed_it(
     await store.close()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 async def test_a_kill_at_any_instant_leaves_a_session_that_goes_on(built: Path, seed: int) -> None:
     kill_at_random(many_turns, str(built), within=3.0, seed=seed)
 

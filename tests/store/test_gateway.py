@@ -35,7 +35,9 @@ async def small(store: Store, database: Path) -> AsyncIterator[Store]:
     engine = open_engine(database)
     gateway = Gateway(engine, schema=1)
     pages = await gateway.read(lambda db: db.connection().exec_driver_sql("PRAGMA page_count").scalar_one())
-    await gateway.write(lambda db: db.connection().exec_driver_sql(f"PRAGMA max_page_count = {pages}"))
+    await gateway.write(
+        lambda db: db.connection().exec_driver_sql(f"PRAGMA max_page_count = {pages}"), "session.change"
+    )
     full = Store(gateway, database)
     yield full
     await full.close()
@@ -181,7 +183,7 @@ async def test_a_unit_that_fails_writes_nothing(gateway: Gateway, store: Store) 
         raise KeyError("a fault of the program")
 
     with pytest.raises(KeyError, match="a fault"):
-        await gateway.write(work)
+        await gateway.write(work, "session.change")
     assert [info.title for info in await store.page(ROOT)] == ["Polish the page"]
 
 

@@ -29,7 +29,7 @@ async def add(
     """A node that no turn of today's program writes."""
     origin = {Kind.RESULT: Origin.TOOL, Kind.ASSISTANT: Origin.MODEL}.get(kind, Origin.PROGRAM)
     entry = Entry(0, session_id, None, parent, kind, origin, text, **more)  # type: ignore[arg-type]  # any field
-    return await gateway.write(lambda db: insert_entry(db, entry))
+    return await gateway.write(lambda db: insert_entry(db, entry), "turn.settle")
 
 
 def texts(entries: tuple[Entry, ...] | list[Entry]) -> list[str]:

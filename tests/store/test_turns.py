@@ -252,7 +252,7 @@ async def test_every_connection_of_the_store_lets_the_triggers_see_a_replace(
     replace_all = "INSERT OR REPLACE INTO entries SELECT * FROM entries"
 
     with pytest.raises(IntegrityError, match="an entry is never deleted"):
-        await gateway.write(lambda db: db.connection().exec_driver_sql(replace_all))
+        await gateway.write(lambda db: db.connection().exec_driver_sql(replace_all), "turn.settle")
 
 
 async def test_kinds_of_entries_are_what_was_said(store: Store) -> None:

@@ -1,0 +1,112 @@
+"""A process that lives on the real runtime until it is killed, and tells what it was told is kept.
+
+Each line on its standard output is a JSON object: ``{"handle": ...}`` of its session,
+``{"settled": ID, "digest": ...}`` for an entry that was committed, ``{"draft": ...}`` for unsent work that
+was, and at its own end ``{"passed": [...]}``, the crash points. What is in the pipe outlives the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import sys
+from contextlib import aclosing
+from pathlib import Path
+
+from local_agent.config.launch import LaunchOptions
+from local_agent.config.load import load_without_files
+from local_agent.config.paths import Paths
+from local_agent.domain import crashpoints
+from local_agent.domain.entries import Entry
+from local_agent.domain.events import TurnEnded, TurnStarted
+from local_agent.domain.sessions import Draft
+from local_agent.runtime.conversation import Conversation
+from local_agent.runtime.runtime import Runtime
+
+TURNS = 1000
+
+
+def digest(text: str) -> str:
+    """What a text is compared by."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def talk(runtime: Runtime, handle: str = "") -> None:
+    """Turn after turn, in a new session or in ``handle``."""
+    conversation = await runtime.resume(handle) if handle else runtime.new_conversation()
+    for number in range(1, TURNS):
+        await _ask(conversation, number)
+
+
+async def every_commit(runtime: Runtime) -> None:
+    """Whatever the program commits once its database is built, at least once."""
+    await _save_draft(runtime, None, "half a thought")
+    await runtime.take_draft(None)
+    conversation = runtime.new_conversation()
+    await _ask(conversation, 1)
+    await _save_draft(runtime, conversation, "another half")
+    await _ask(conversation, 2)
+    await conversation.rename("A title")
+    await conversation.set_model(conversation.model)
+    handle = conversation.handle
+    await conversation.close()
+    await runtime.trash(handle)
+    await runtime.untrash(handle)
+    await runtime.fork(handle)
+    conversation = await runtime.resume(handle)
+    await _ask(conversation, 3)
+    conversation = await runtime.take_over(handle)
+    await _ask(conversation, 4)
+
+
+async def checkpoint(runtime: Runtime, handle: str, largest: str) -> None:
+    """Turns in ``handle`` while no file may grow past ``largest`` bytes.
+
+    The system kills the process at the write that would make one larger.
+    """
+    import resource  # not on Windows
+
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(largest), hard))
+    await talk(runtime, handle)
+
+
+async def _ask(conversation: Conversation, number: int) -> None:
+    async with aclosing(conversation.ask(f"Question {number} of {os.getpid()}")) as events:
+        async for event in events:
+            if isinstance(event, TurnStarted):
+                _tell(handle=event.handle)
+                _tell_settled(event.question)
+            elif isinstance(event, TurnEnded) and event.reply is not None:
+                _tell_settled(event.reply)
+
+
+async def _save_draft(runtime: Runtime, conversation: Conversation | None, text: str) -> None:
+    await runtime.save_draft(conversation, Draft(text))
+    _tell(draft=text)
+
+
+def _tell_settled(entry: Entry) -> None:
+    _tell(settled=entry.id, digest=digest(entry.text))
+
+
+def _tell(**what: object) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+async def _live(life: str, *arguments: str) -> None:
+    lives = {"talk": talk, "every_commit": every_commit, "checkpoint": checkpoint}
+    options = LaunchOptions(workspace=Path.cwd())
+    runtime = await Runtime.open(options, load_without_files().settings, Paths.discover())
+    await lives[life](runtime, *arguments)
+    await runtime.close()
+    _tell(passed=sorted(crashpoints.visits))
+
+
+if __name__ == "__main__":
+    asyncio.run(_live(*sys.argv[1:]))
