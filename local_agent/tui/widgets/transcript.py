@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from textual import work
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
@@ -213,7 +214,7 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def on_resize(self) -> None:
         self._anchor_when_full()
-        self.run_worker(self._catch_up, group="width", exclusive=True)
+        self._catch_up()
 
     def _anchor_when_full(self) -> None:
         # An anchored container sets content shorter than itself at its bottom: anchor only what overflows.
@@ -243,6 +244,7 @@ class Transcript(VerticalScroll, can_focus=False):
         self._let_go()
         await self.remove_children(_widgets(dropped))
 
+    @work(group="width", exclusive=True)
     async def _catch_up(self) -> None:
         """Set what still has the rows of another width, what is in view first, one after another."""
         await self._laid_out()
