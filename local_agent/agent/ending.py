@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from local_agent.agent import sentences
 from local_agent.agent.arriving import ArrivingReply
 from local_agent.domain.entries import EntryStatus, TurnStatus
-from local_agent.domain.errors import LocalAgentError, ModelError
+from local_agent.domain.errors import LocalAgentError, ModelError, StoreError
 from local_agent.domain.ports import DonePart, Reply
 
 _NEARLY_FULL = 0.95
@@ -50,7 +50,7 @@ def judged(reply: ArrivingReply, *, window: int, max_output: int, may_cut: bool)
 
 def failure_kind(error: LocalAgentError) -> str:
     """The word by which front ends tell failures apart."""
-    return error.kind.value if isinstance(error, ModelError) else "store"
+    return error.kind if isinstance(error, ModelError | StoreError) else "refused"
 
 
 def _notices(arrived: Reply, done: DonePart, window: int, max_output: int, may_cut: bool) -> tuple[str, ...]:

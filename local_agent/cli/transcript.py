@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 from local_agent.cli.stored import StoredPath
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin
 from local_agent.domain.requests import Message, build_messages
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line, sanitise
+from local_agent.domain.times import local_time
 
 
 def list_rows(sessions: Sequence[SessionInfo], *, with_folder: bool) -> Iterator[str]:
@@ -19,14 +19,6 @@ def list_rows(sessions: Sequence[SessionInfo], *, with_folder: bool) -> Iterator
         row = f"{info.handle}  {local_time(info.last_activity)}  {turns:>9}  {one_line(info.title)}"
         marks = "".join(f"  {mark}" for mark in _marks(info))
         yield row + marks + (f"  {one_line(info.workspace_root)}" if with_folder else "")
-
-
-def local_time(utc: str) -> str:
-    """A stored time on the reader's clock, to the minute; what is no time stays as it is."""
-    try:
-        return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
-        return one_line(utc)
 
 
 def transcript(path: StoredPath) -> Iterator[str]:

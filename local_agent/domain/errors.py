@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from local_agent.domain.sessions import Holder
+from local_agent.domain.times import local_time
 
 
 class LocalAgentError(Exception):
@@ -59,6 +60,8 @@ class ModelError(LocalAgentError):
 class StoreError(LocalAgentError):
     """The database refused: locked, read-only, full, foreign, newer, damaged."""
 
+    kind = "store"
+
 
 class NotSaved(StoreError):
     """A write did not reach the disk; what it held is still in memory."""
@@ -67,6 +70,8 @@ class NotSaved(StoreError):
 class LeaseLost(StoreError):
     """Another process took the session over; this one may read it and write it no more."""
 
+    kind = "lease_lost"
+
 
 class SessionHeld(StoreError):
     """Another process holds the session."""
@@ -74,8 +79,9 @@ class SessionHeld(StoreError):
     def __init__(self, handle: str, holder: Holder) -> None:
         where = f" on {holder.terminal}" if holder.terminal else ""
         super().__init__(
-            f"Session {handle} is open in process {holder.pid}{where} since {holder.since}.",
-            "Close it there, or open it here read-only.",
+            f"Session {handle} is open in process {holder.pid}{where} since {local_time(holder.since)}.",
+            f"Close it there, or fork it with: local-agent session fork {handle}; to read along or take it "
+            f"over: local-agent --resume {handle}",
         )
         self.handle = handle
         self.holder = holder

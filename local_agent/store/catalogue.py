@@ -7,12 +7,14 @@ from sqlalchemy.orm import Session
 from local_agent.domain.sessions import ListPlace, SessionInfo, Workspace
 from local_agent.store import forks, sessions
 from local_agent.store.gateway import Gateway
+from local_agent.store.holding import Holding
 
 
 class Catalogue:
     """The part of the store that knows sessions by handle, folder and title."""
 
     _gateway: Gateway
+    _holding: Holding
 
     async def workspace(self, root: str, git_root_commit: str | None = None) -> Workspace | None:
         """The recorded workspace of a folder; None before its first session or draft."""
@@ -48,7 +50,7 @@ class Catalogue:
         return await self._gateway.write(lambda db: forks.fork(db, handle, title), "session.fork")
 
     async def rename(self, handle: str, title: str) -> None:
-        """Set a session's title for good."""
+        """Set a title for good; as with the trash, ``SessionHeld`` while another process writes there."""
         await self._change(handle, title=title, title_source="person")
 
     async def trash(self, handle: str) -> None:
@@ -61,6 +63,8 @@ class Catalogue:
 
     async def _change(self, handle: str, **values: object) -> None:
         def work(db: Session) -> None:
-            sessions.change(db, sessions.by_handle(db, handle).id, **values)
+            info = sessions.by_handle(db, handle)
+            self._holding.require_free(db, info)
+            sessions.change(db, info.id, **values)
 
         await self._gateway.write(work, "session.change")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from time import monotonic
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -20,6 +21,9 @@ from local_agent.store.leases import FIRST_GENERATION, KernelLocks, Lease
 from local_agent.store.models import LeaseRow, SessionRow
 
 ATTEMPTS = 5
+LOOK_SECONDS = 0.02
+UNNAMED_SECONDS = 3.0
+"""How long a lock may be held before the row names its holder, or after it named one that is gone."""
 
 
 class _HandleTaken(Exception):
@@ -28,6 +32,10 @@ class _HandleTaken(Exception):
 
 class _GenerationMoved(Exception):
     pass
+
+
+class _LockBusy(Exception):
+    """The lock is taken by a process that the row does not name yet, or names no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +62,18 @@ class Holding:
         raise StoreError("No free session handle was found.", "Try again.")
 
     async def hold(self, handle: str) -> HeldSession:
-        """Take the lease of a session whose holder let it go or died."""
-        for _ in range(ATTEMPTS):
+        """Take the lease of a session whose holder let it go or died.
+
+        ``SessionHeld`` names the one that has the lock, also when it took it at this very moment.
+        """
+        unnamed_until = monotonic() + UNNAMED_SECONDS
+        while True:
             try:
-                return await self._hold(handle)
+                return await self._hold(handle, named_soon=monotonic() < unnamed_until)
             except _GenerationMoved:
                 continue
-        raise StoreError(f"Session {handle} is changing hands.", "Try again.")
+            except _LockBusy:
+                await asyncio.sleep(LOOK_SECONDS)
 
     async def take_over(self, handle: str) -> HeldSession:
         """Raise generation and token in one transaction, then lock the new generation's file."""
@@ -74,18 +87,31 @@ class Holding:
         generation, taken = await self._gateway.write(work, "lease.take_over")
         lock = self._locks.take(taken.info.handle, generation)
         if lock is None:
-            raise await self._refusal(taken.info)
-        return self._keep(Lease(taken.info.id, taken.info.handle, generation, token, lock), taken)
+            # Whoever came between named itself in the row before we could lock.
+            raise _refusal(taken.info, await self._gateway.read(lambda db: db.get(LeaseRow, taken.info.id)))
+        lease = Lease(taken.info.id, taken.info.handle, generation, token, lock)
+        try:
+            await self._gateway.read(lambda db: leases.require(db, lease))
+        except BaseException:
+            lock.release()
+            raise
+        return self._keep(lease, taken)
 
     async def release_all(self) -> None:
         """Let go of what is still held."""
         await asyncio.gather(*(held.release() for held in self._held))
         self._held.clear()
 
+    def require_free(self, db: Session, info: SessionInfo) -> None:
+        """Raise ``SessionHeld`` while another process lives that holds the session."""
+        leases.require_free(db, info.id, info.handle, self._tokens())
+
     def require_not_elsewhere(self, db: Session, session_id: int) -> None:
         """Raise ``LeaseLost`` while another process holds the session, or did when it died."""
-        ours = {held.token for held in self._held if not held.released}
-        leases.require_not_elsewhere(db, session_id, ours)
+        leases.require_not_elsewhere(db, session_id, self._tokens())
+
+    def _tokens(self) -> set[str]:
+        return {held.token for held in self._held if not held.released}
 
     async def _create(self, handle: str, new: NewSession, opening: Opening) -> tuple[HeldSession, OpenTurn]:
         lock = self._locks.take(handle, FIRST_GENERATION)
@@ -113,15 +139,22 @@ class Holding:
         held = self._keep(Lease(info.id, handle, FIRST_GENERATION, token, lock), _Taken(info, None))
         return held, turn
 
-    async def _hold(self, handle: str) -> HeldSession:
-        def look(db: Session) -> tuple[SessionInfo, int]:
+    async def _hold(self, handle: str, *, named_soon: bool) -> HeldSession:
+        def look(db: Session) -> tuple[SessionInfo, LeaseRow | None]:
             info = sessions.by_handle(db, handle)
-            return info, leases.generation_of(db, info.id)
+            return info, db.get(LeaseRow, info.id)
 
-        info, generation = await self._gateway.read(look)
+        info, row = await self._gateway.read(look)
+        generation = row.generation if row is not None else FIRST_GENERATION
         lock = self._locks.take(info.handle, generation)
         if lock is None:
-            raise await self._refusal(info)
+            row = await self._gateway.read(lambda db: db.get(LeaseRow, info.id))
+            if named_soon and leases.holder_of(row) is None:
+                raise _LockBusy
+            raise _refusal(info, row)
+        if not self._locks.say_it_is_free(row):
+            lock.release()
+            raise _refusal(info, row)
         token = leases.new_token()
 
         def work(db: Session) -> _Taken:
@@ -136,17 +169,17 @@ class Holding:
             raise
         return self._keep(Lease(info.id, info.handle, generation, token, lock), taken)
 
-    async def _refusal(self, info: SessionInfo) -> StoreError:
-        row = await self._gateway.read(lambda db: db.get(LeaseRow, info.id))
-        if row is None:
-            return StoreError(f"Session {info.handle} is open in another process.", "Close it there.")
-        return SessionHeld(info.handle, leases.named_holder(row))
-
     def _keep(self, lease: Lease, taken: _Taken) -> HeldSession:
         held = HeldSession(self._gateway, lease, taken.info, taken.interrupted)
         self._held = [each for each in self._held if not each.released]
         self._held.append(held)
         return held
+
+
+def _refusal(info: SessionInfo, row: LeaseRow | None) -> StoreError:
+    if row is None:
+        return StoreError(f"Session {info.handle} is open in another process.", "Close it there.")
+    return SessionHeld(info.handle, leases.named_holder(row))
 
 
 def _take(db: Session, session_id: int, generation: int, token: str) -> _Taken:

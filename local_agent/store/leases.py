@@ -16,9 +16,10 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from local_agent.config.private_files import private_folder
-from local_agent.domain.errors import LeaseLost, StoreError
+from local_agent.domain.errors import LeaseLost, SessionHeld, StoreError
 from local_agent.domain.sessions import Holder
 from local_agent.store.clock import utc_now
+from local_agent.store.engine import network_file_system
 from local_agent.store.models import LeaseRow
 from local_agent.store.processes import ProcessIdentity, host_name, terminal_name, this_process
 
@@ -26,10 +27,22 @@ FIRST_GENERATION = 1
 
 
 class KernelLocks:
-    """Lock files in one folder; without a folder (nothing is saved) every lock is granted."""
+    """Lock files in one folder; without a folder (nothing is saved) every lock is granted.
 
-    def __init__(self, folder: Path | None) -> None:
+    ``trusted`` is False where processes of other machines may not meet our locks; None: look and see.
+    """
+
+    def __init__(self, folder: Path | None, trusted: bool | None = None) -> None:
         self._folder = folder
+        self._trusted = trusted
+
+    def say_it_is_free(self, row: LeaseRow | None) -> bool:
+        """Whether a lock that we got proves that whoever the row names is gone."""
+        if row is None or row.token is None or row.machine_id == this_process().machine_id:
+            return True
+        if self._trusted is None:
+            self._trusted = self._folder is None or not network_file_system(self._folder / "lock")
+        return self._trusted
 
     def take(self, handle: str, generation: int) -> KernelLock | None:
         """The lock of a session's generation, at once or not at all."""
@@ -125,6 +138,14 @@ def require(db: Session, lease: Lease) -> None:
         f"Session {lease.handle} {what}; nothing more is written here.",
         f"Take it back with: local-agent --resume {lease.handle}",
     )
+
+
+def require_free(db: Session, session_id: int, handle: str, ours: Collection[str]) -> None:
+    """Raise ``SessionHeld`` while another process lives that holds the session."""
+    row = db.get(LeaseRow, session_id)
+    holder = holder_of(row)
+    if row is not None and row.token not in ours and holder is not None:
+        raise SessionHeld(handle, holder)
 
 
 def require_not_elsewhere(db: Session, session_id: int, ours: Collection[str]) -> None:

@@ -43,8 +43,8 @@ class TurnRunner:
 
         settled: bool = False
 
-    class StoreFailed(Message):
-        """A turn could not be recorded: perhaps another process has the session now."""
+    class SessionLost(Message):
+        """A turn could not be recorded: another process has the session now."""
 
     def __init__(self, screen: Screen[Any], transcript: Transcript, phase: PhaseLine, glyphs: Glyphs) -> None:
         self.queue = PromptQueue()
@@ -134,8 +134,8 @@ class TurnRunner:
                 await view.show(event)
                 if isinstance(event, TurnStarted | UsageReported | PhaseChanged):
                     self._screen.post_message(self.Changed())
-                elif isinstance(event, TurnFailed) and event.kind == "store":
-                    self._screen.post_message(self.StoreFailed())
+                elif isinstance(event, TurnFailed) and event.kind == "lease_lost":
+                    self._screen.post_message(self.SessionLost())
                 elif isinstance(event, TurnEnded):
                     status = event.status
                 # Events that wait already come without a pause between them.

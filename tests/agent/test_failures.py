@@ -167,7 +167,7 @@ async def test_a_session_that_was_taken_over_ends_the_turn(bench: Bench, tmp_pat
 
     events = await bench.events("count", act)
     await other.close()
-    assert [failure.kind for failure in only(events, TurnFailed)] == ["store"]
+    assert [failure.kind for failure in only(events, TurnFailed)] == ["lease_lost"]
     assert the_end(events).status is TurnStatus.FAILED
     await bench.server.wait_until(lambda: bench.server.chats[0].disconnected)
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import signal
+import sqlite3
+import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +17,10 @@ from local_agent.domain.entries import EntryStatus, TurnStatus
 from local_agent.domain.errors import LeaseLost, SessionHeld, UnknownSession, UsageError
 from local_agent.domain.ports import Reply
 from local_agent.domain.sessions import Draft
+from local_agent.store.gateway import Gateway
+from local_agent.store.held import HeldSession
+from local_agent.store.holding import UNNAMED_SECONDS, Holding
+from local_agent.store.leases import KernelLocks
 from local_agent.store.store import Store
 from tests.store.other_process import OtherProcess
 from tests.store.samples import ROOT, VERSION, new_session, opening, settled, talk
@@ -193,3 +202,100 @@ async def test_a_lock_can_be_released_from_another_thread(store: Store, second: 
     held, _ = await store.create(new_session(), opening())
     await held.release()
     assert (await second.hold(held.info.handle)).interrupted is not None
+
+
+async def test_a_lock_that_is_being_let_go_is_waited_for(store: Store, database: Path) -> None:
+    """The row names nobody while the lock is still or already taken: another opener is in between."""
+    held = await talk(store, "one")
+    await held.release()
+    lock = KernelLocks(database.parent / "locks").take(held.info.handle, 1)
+    assert lock is not None
+    opening_it = asyncio.create_task(store.hold(held.info.handle))
+    await asyncio.wait({opening_it}, timeout=0.1)
+    assert not opening_it.done()
+    lock.release()
+    assert (await opening_it).info.handle == held.info.handle
+
+
+def pretend(database: Path, session_id: int, **columns: str | int) -> None:
+    """Have the row of a lease name another process than the one that wrote it."""
+    changes = ", ".join(f"{name} = :{name}" for name in columns)
+    with closing(sqlite3.connect(database)) as db:
+        db.execute(f"UPDATE leases SET {changes} WHERE session_id = :id", {**columns, "id": session_id})
+        db.commit()
+
+
+@pytest.mark.parametrize(
+    ("what", "columns"),
+    [
+        ("the number is used again", {"pid": os.getpid(), "process_start": "1"}),
+        ("the machine was started again", {"pid": os.getpid(), "boot_id": "another"}),
+        ("nothing has the number", {"pid": 2**22 + 1}),
+    ],
+)
+async def test_a_row_that_names_another_life_of_a_number_names_nobody(
+    store: Store, other: OtherProcess, database: Path, what: str, columns: dict[str, str | int]
+) -> None:
+    session = other.tell("create", "one")
+    other.die()
+    pretend(database, session["id"], **columns)
+
+    assert (await store.find(session["handle"])).holder is None, what
+    await store.rename(session["handle"], "Another title")
+    started = time.monotonic()
+    held = await store.hold(session["handle"])
+    assert time.monotonic() - started < UNNAMED_SECONDS
+    assert held.info.holder is not None and held.info.holder.pid == os.getpid()
+
+
+async def test_a_row_of_another_machine_is_believed_where_locks_do_not_reach_it(
+    store: Store, other: OtherProcess, gateway: Gateway, database: Path
+) -> None:
+    session = other.tell("create", "one")
+    other.die()
+    pretend(database, session["id"], pid=4711, machine_id="another", host="attic", terminal="/dev/pts/9")
+    shared = Holding(gateway, KernelLocks(database.parent / "locks", trusted=False))
+
+    with pytest.raises(SessionHeld, match="is open in process 4711 on /dev/pts/9 since") as refusal:
+        await shared.hold(session["handle"])
+    assert refusal.value.holder.host == "attic"
+    taken = await shared.take_over(session["handle"])
+    assert taken.info.holder is not None and taken.info.holder.generation == 2
+    await taken.release()
+
+    pretend(database, session["id"], token="left", machine_id="another")
+    assert (await store.hold(session["handle"])).info.handle == session["handle"], "a lock of this disk is"
+
+
+async def test_a_session_held_elsewhere_is_not_renamed_or_put_away(store: Store, other: OtherProcess) -> None:
+    handle = other.tell("create", "one")["handle"]
+    for change in (store.rename(handle, "Mine"), store.trash(handle), store.untrash(handle)):
+        with pytest.raises(SessionHeld) as refusal:
+            await change
+        assert refusal.value.hint.endswith(f"local-agent --resume {handle}")
+    assert (await store.find(handle)).title == new_session().title
+    other.die()
+    await store.trash(handle)
+
+
+async def test_who_takes_over_a_moment_too_early_is_told(store: Store, second: Store) -> None:
+    """Two decide at once: both raise the generation, the last one has the session."""
+    held = await talk(store, "one")
+    await held.release()
+    taken = await asyncio.gather(
+        store.take_over(held.info.handle), second.take_over(held.info.handle), return_exceptions=True
+    )
+    still = []
+    for each in taken:
+        if isinstance(each, HeldSession):
+            try:
+                await each.rename("Mine")
+            except LeaseLost:
+                continue
+            still.append(each)
+        else:
+            assert isinstance(each, LeaseLost | SessionHeld)
+    (owner,) = still
+    holder = (await store.find(held.info.handle)).holder
+    assert holder is not None and holder.generation == 3
+    await owner.rename("Still mine")

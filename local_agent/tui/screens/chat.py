@@ -165,8 +165,8 @@ class ChatScreen(Doors):
     def _refused(self, event: PromptPane.Refused) -> None:
         self.notify_line(event.line, "warning")
 
-    @on(TurnRunner.StoreFailed)
-    def _store_failed(self) -> None:
+    @on(TurnRunner.SessionLost)
+    def _session_lost(self) -> None:
         self.run_worker(opening.mirror_if_taken(self), group="opening")
 
     @on(Composer.TranscriptMoved)
