@@ -7,9 +7,10 @@ ancestor. Ids fall along a path: a parent was written before its children.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, text
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -31,26 +32,32 @@ _WALK = text("""
     SELECT id, parent, kind, turn_id FROM path
 """)
 
-_RESULTS = text("""
-    SELECT id, parent FROM entries INDEXED BY entries_of_parent
-    WHERE parent IN :parents AND kind = 'result' ORDER BY id
-""").bindparams(bindparam("parents", expanding=True))
+# Always as many marks, so that the statement is compiled once.
+_MARKS = ", ".join("?" * BATCH)
 
-_TEXTS = text("""
+_RESULTS = f"""
+    SELECT id, parent FROM entries INDEXED BY entries_of_parent
+    WHERE parent IN ({_MARKS}) AND kind = 'result'
+"""
+
+_TEXTS = f"""
     SELECT id, session_id, turn_id, parent, kind, origin, status, call_number, kept_from, created_at,
            CAST(text AS BLOB), CAST(context AS BLOB), CAST(thinking AS BLOB), calls
-    FROM entries WHERE id IN :ids
-""").bindparams(bindparam("ids", expanding=True))
+    FROM entries WHERE id IN ({_MARKS})
+"""
 
 _UNLIMITED = 2**62
 _NO_KIND = ""
-_KINDS = frozenset(Kind)
+_KINDS = {str(kind): kind for kind in Kind}
+_ORIGINS = {str(origin): origin for origin in Origin}
+_STATUSES = {str(status): status for status in EntryStatus}
+_WHOLE = {int}
+_WHOLE_OR_NONE = {int, type(None)}
 
-_ORIGINS = {Kind.QUESTION: Origin.PERSON, Kind.ASSISTANT: Origin.MODEL, Kind.RESULT: Origin.TOOL}
+_ORIGIN_OF_KIND = {Kind.QUESTION: Origin.PERSON, Kind.ASSISTANT: Origin.MODEL, Kind.RESULT: Origin.TOOL}
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """What the index knows of an entry."""
 
     id: int
@@ -91,7 +98,11 @@ def walk(
     if leaf is None:
         return []
     values = {"leaf": leaf, "limit": limit, "floor": floor, "stop": stop}
-    return [Node(id, parent, _kind(kind), turn) for id, parent, kind, turn in db.execute(_WALK, values)]
+    # A damaged kind is no reason to lose the path: the entry's text will be found unreadable.
+    return [
+        Node(id, parent, _KINDS.get(kind, Kind.MARKER), turn)
+        for id, parent, kind, turn in db.execute(_WALK, values).all()
+    ]
 
 
 def walk_model_facing(db: Session, leaf: int) -> list[Node]:
@@ -108,10 +119,9 @@ def walk_model_facing(db: Session, leaf: int) -> list[Node]:
 def with_results(db: Session, nodes: Sequence[Node]) -> list[Node]:
     """A path, oldest first, each assistant node followed by the results of its calls."""
     results: dict[int, list[Node]] = {}
-    assistants = [node.id for node in nodes if node.kind is Kind.ASSISTANT]
-    turns = {node.id: node.turn_id for node in nodes}
-    for ids in _batches(assistants):
-        for key, parent in db.execute(_RESULTS, {"parents": ids}):
+    turns = {node.id: node.turn_id for node in nodes if node.kind is Kind.ASSISTANT}
+    for ids in _batches(list(turns)):
+        for key, parent in sorted(_rows(db, _RESULTS, ids)):
             results.setdefault(parent, []).append(Node(key, parent, Kind.RESULT, turns[parent]))
     return [each for node in reversed(nodes) for each in (node, *results.get(node.id, ()))]
 
@@ -127,14 +137,9 @@ def read(db: Session, nodes: Sequence[Node], session_id: int = 0) -> list[Entry]
     return [found.get(node.id) or _unreadable(node, session_id) for node in nodes]
 
 
-def _kind(value: str) -> Kind:
-    """A damaged kind is no reason to lose the path: the entry's text will be found unreadable."""
-    return Kind(value) if value in _KINDS else Kind.MARKER
-
-
 def _fetch(db: Session, ids: Sequence[int]) -> dict[int, Entry]:
     try:
-        rows = db.execute(_TEXTS, {"ids": ids}).all()
+        rows = _rows(db, _TEXTS, ids)
     except DBAPIError as error:
         if not is_damage(error):
             raise
@@ -144,46 +149,41 @@ def _fetch(db: Session, ids: Sequence[int]) -> dict[int, Entry]:
     return {row[0]: entry for row in rows if (entry := _entry(row)) is not None}
 
 
-def _entry(row: Sequence[object]) -> Entry | None:
+def _rows(db: Session, statement: str, ids: Sequence[int]) -> Sequence[Any]:
+    marks = (*ids, *[ids[-1]] * (BATCH - len(ids)))
+    return db.connection().exec_driver_sql(statement, marks).all()
+
+
+def _entry(row: Sequence[Any]) -> Entry | None:
     """An entry from its columns in the order of ``_TEXTS``; None when they are not what was written."""
     id, session, turn, parent, kind, origin, status, number, kept, created, body, context, thinking, calls = (
         row
     )
+    if not (
+        {type(id), type(session)} == _WHOLE
+        and {type(turn), type(parent), type(number), type(kept)} <= _WHOLE_OR_NONE
+        and {type(body), type(context), type(thinking)} == {bytes}
+    ):
+        return None
     try:
         return Entry(
-            id=_whole(id),
-            session_id=_whole(session),
-            turn_id=_whole_or_none(turn),
-            parent=_whole_or_none(parent),
-            kind=Kind(str(kind)),
-            origin=Origin(str(origin)),
-            text=_decoded(body),
-            context=_decoded(context),
-            thinking=_decoded(thinking),
-            status=EntryStatus(str(status)),
-            calls=calls_from_json(str(calls)),
-            call_number=_whole_or_none(number),
-            kept_from=_whole_or_none(kept),
+            id=id,
+            session_id=session,
+            turn_id=turn,
+            parent=parent,
+            kind=_KINDS[kind],
+            origin=_ORIGINS[origin],
+            text=decode(body),
+            context=decode(context),
+            thinking=decode(thinking),
+            status=_STATUSES[status],
+            calls=calls_from_json(str(calls)) if calls else (),
+            call_number=number,
+            kept_from=kept,
             created_at=str(created),
         )
     except (ValueError, KeyError, TypeError):
         return None
-
-
-def _decoded(value: object) -> str:
-    if not isinstance(value, bytes):
-        raise TypeError(value)
-    return decode(value)
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int):
-        raise TypeError(value)
-    return value
-
-
-def _whole_or_none(value: object) -> int | None:
-    return None if value is None else _whole(value)
 
 
 def _unreadable(node: Node, session_id: int) -> Entry:
@@ -193,7 +193,7 @@ def _unreadable(node: Node, session_id: int) -> Entry:
         turn_id=node.turn_id,
         parent=node.parent,
         kind=node.kind,
-        origin=_ORIGINS.get(node.kind, Origin.PROGRAM),
+        origin=_ORIGIN_OF_KIND.get(node.kind, Origin.PROGRAM),
         text="",
         readable=False,
     )
