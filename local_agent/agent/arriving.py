@@ -20,7 +20,7 @@ from local_agent.domain.ports import (
     TextPart,
     ThinkingPart,
 )
-from local_agent.domain.text import normalise
+from local_agent.domain.text import ArrivingText, normalise
 
 Emit = Callable[[Event], None]
 
@@ -40,6 +40,8 @@ class ArrivingReply:
         self._phase: Phase | None = None
         self._text: list[str] = []
         self._thinking: list[str] = []
+        self._said = ArrivingText()
+        self._thought = ArrivingText()
         self._calls: list[ToolCall] = []
         self._text_watch = RepetitionWatch()
         self._thinking_watch = RepetitionWatch()
@@ -74,12 +76,12 @@ class ArrivingReply:
             case ThinkingPart(text) if text:
                 self._grow(Phase.THINKING)
                 self._thinking.append(text)
-                self._emit(ThinkingDelta(text))
+                self._emit(ThinkingDelta(self._thought.feed(text)))
                 self._refuse_circles(self._thinking_watch, text)
             case TextPart(text) if text:
                 self._grow(Phase.WRITING)
                 self._text.append(text)
-                self._emit(TextDelta(text))
+                self._emit(TextDelta(self._said.feed(text)))
                 self._refuse_circles(self._text_watch, text)
             case CallPart(call):
                 self._grow(self._phase or Phase.WRITING)

@@ -16,6 +16,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 TAB_WIDTH = 4
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_HALF = re.compile("[\r\ud800-\udbff]")
 _LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Bidi marks, embeddings, overrides and isolates reorder text outside themselves.
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -23,6 +24,7 @@ _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 # they only hide text from the person that the model reads.
 _HIDDEN = "\u206a-\u206f\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e007f"
 _UNSAFE = re.compile(f"[\x00-\x08\x0e-\x1f\x7f-\x9f{_BIDI}{_HIDDEN}]")
+_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_BIDI}{_HIDDEN}]")
 
 # Every character that takes no cell lies in these blocks (a test holds this against the Unicode
 # tables); three of a block in a row may be a flood and are looked at one by one.
@@ -57,8 +59,67 @@ def sanitise(text: str) -> str:
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     text = _LINE_BREAKS.sub("\n", normalise(text))
-    text = _UNSAFE.sub(_picture, text).expandtabs(TAB_WIDTH)
-    return text if text.isascii() else _POSSIBLE_FLOOD.sub(_thinned, text)
+    text = _UNSAFE.sub(_picture, text)
+    if not text.isascii():
+        text = _POSSIBLE_FLOOD.sub(_thinned, text)
+    return text.expandtabs(TAB_WIDTH)
+
+
+class ArrivingText:
+    """``normalise`` for a text that comes in pieces: a surrogate pair may be cut in two."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """The next piece; half of a pair waits for its other half."""
+        text = self._held + piece
+        self._held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return normalise(text.removesuffix(self._held))
+
+
+class GrowingText:
+    """``sanitise`` for a text that comes in pieces: the pieces together are drawn as the whole would be."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._column = 0
+        self._run = ""
+
+    def feed(self, piece: str) -> str:
+        """The next piece, safe to draw; a half line break or surrogate pair waits for its other half."""
+        text = self._held + piece
+        self._held = text[-1:] if _HALF.match(text[-1:]) else ""
+        return self._drawn(text.removesuffix(self._held))
+
+    def finish(self) -> str:
+        """What still waits: no more will come."""
+        held, self._held = self._held, ""
+        return self._drawn(held)
+
+    def _drawn(self, text: str) -> str:
+        if not text:
+            return ""
+        # What came before decides how far a tab reaches, and how many more marks a letter may carry.
+        before = " " * self._column + self._run
+        drawn = sanitise(before + text)
+        self._run = _zero_width_end(drawn)
+        self._column = (len(drawn) - len(self._run) - drawn.rfind("\n") - 1) % TAB_WIDTH
+        return drawn[len(before) :]
+
+
+def escape_json(document: str) -> str:
+    """JSON that says the same: what acts on a terminal, or ends a line for some reader, is ``\\uXXXX``.
+
+    The C0 controls are escaped in every JSON document; lone surrogates, which most parsers refuse, are
+    replaced.
+    """
+    return _UNSAFE_IN_JSON.sub(_escaped, normalise(document))
+
+
+def without_invisible(text: str) -> str:
+    """Sanitised text as a reader sees it: without the characters that nothing is drawn for."""
+    return text if text.isascii() else "".join(char for char in text if char not in _INVISIBLE)
 
 
 def one_line(text: str, limit: int = 0) -> str:
@@ -75,6 +136,11 @@ def _picture(match: re.Match[str]) -> str:
     if code == 0x7F:
         return "␡"
     return REPLACEMENT if code < 0xA0 else ""
+
+
+def _escaped(match: re.Match[str]) -> str:
+    units = match.group().encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _thinned(match: re.Match[str]) -> str:
@@ -94,3 +160,11 @@ def _thinned(match: re.Match[str]) -> str:
         if fits:
             kept.append(char)
     return "".join(kept)
+
+
+def _zero_width_end(text: str) -> str:
+    """The characters at the end that take no cell; of sanitised text they are never many."""
+    start = len(text)
+    while start and (text[start - 1] in _INVISIBLE or unicodedata.category(text[start - 1]) in ("Mn", "Me")):
+        start -= 1
+    return text[start:]

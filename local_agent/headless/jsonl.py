@@ -10,15 +10,15 @@ from pathlib import PurePath
 from typing import Any
 
 from local_agent.domain.events import Event
-from local_agent.domain.text import normalise
+from local_agent.domain.text import escape_json
 from local_agent.headless.receipt import Receipt
 
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def as_json(value: object, indent: int | None = None) -> str:
-    """Any value of the domain as JSON that every parser takes: no lone surrogates, no NaN."""
-    return normalise(json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain, indent=indent))
+    """Any value of the domain as JSON that every parser takes, and that is safe to draw."""
+    return escape_json(json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain, indent=indent))
 
 
 def event_record(event: Event) -> dict[str, object]:

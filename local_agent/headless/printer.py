@@ -5,42 +5,94 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from local_agent.domain.events import Event, Notice, Silence, TextDelta, TurnFailed
-from local_agent.domain.text import normalise, one_line, sanitise
+from local_agent.domain.text import GrowingText, normalise, one_line, without_invisible
 from local_agent.headless.receipt import Receipt
+
+OWN_START = "local-agent:"
+"""How every line begins that the program itself says."""
+SET_IN = "  "
 
 
 class TextPrinter:
-    """Prints for a person or a pipe. To a terminal text is sanitised; a pipe gets it unchanged."""
+    """Prints for a person or a pipe. To a terminal text is made safe to draw; a pipe gets it unchanged."""
 
     def __init__(
         self, write: Callable[[str], None], say: Callable[[str], None], *, to_terminal: bool
     ) -> None:
         self._write = write
         self._say = say
-        self._clean = sanitise if to_terminal else normalise
+        self._shown = _ShownText() if to_terminal else None
         self._last = ""
 
     def show(self, event: Event) -> None:
         """Print what a reader of the answer needs."""
         match event:
-            case TextDelta(text) if text:
-                self._last = text
-                self._write(self._clean(text))
+            case TextDelta(text):
+                self._print(self._shown.feed(text) if self._shown is not None else normalise(text))
             case Notice(text):
-                self._say(text)
+                self._remark(text)
             case Silence(note=note) if note:
-                self._say(note)
+                self._remark(note)
             case TurnFailed(line=line, hint=hint):
-                self._say(f"{line} {hint}")
+                self._remark(f"{line} {hint}")
             case _:
                 pass
 
     def finish(self, receipt: Receipt) -> None:
         """End the last line, and say under which handle the conversation is kept."""
-        if self._last and not self._last.endswith("\n"):
-            self._write("\n")
+        self._end_line()
         if receipt.handle:
             self._say(
                 f"Session {receipt.handle} · {one_line(receipt.title)} (go on with: "
                 f"local-agent --resume {receipt.handle})"
             )
+
+    def _remark(self, line: str) -> None:
+        """On a terminal, where both streams meet, what the program says begins a line."""
+        if self._shown is not None:
+            self._end_line()
+        self._say(line)
+
+    def _end_line(self) -> None:
+        if self._shown is not None:
+            self._print(self._shown.finish())
+        if self._last and not self._last.endswith("\n"):
+            self._print("\n")
+
+    def _print(self, text: str) -> None:
+        if text:
+            self._last = text
+            self._write(text)
+
+
+class _ShownText:
+    """An answer for a terminal: what reads like a line of the program's own is set in."""
+
+    def __init__(self) -> None:
+        self._growing = GrowingText()
+        self._line = ""
+        """The beginning of a line, until enough of it has come to be judged."""
+        self._judged = False
+
+    def feed(self, text: str) -> str:
+        """What can be printed of an answer by now."""
+        *whole, last = self._growing.feed(text).split("\n")
+        done = "".join(self._more(line, ends=True) for line in whole)
+        return done + self._more(last, ends=False)
+
+    def finish(self) -> str:
+        """The rest."""
+        rest = self._more(self._growing.finish().removesuffix("\n"), ends=True).removesuffix("\n")
+        self._growing = GrowingText()
+        return rest
+
+    def _more(self, piece: str, *, ends: bool) -> str:
+        self._line += piece
+        if not self._judged:
+            start = without_invisible(self._line)[: len(OWN_START)]
+            if len(start) < len(OWN_START) and not ends:
+                return ""
+            if start == OWN_START:
+                self._line = SET_IN + self._line
+        text, self._line, self._judged = self._line, "", not ends
+        return f"{text}\n" if ends else text

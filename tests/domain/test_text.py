@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from local_agent.domain import text as text_module
 from local_agent.domain.graphemes import clusters, cut_clusters
-from local_agent.domain.text import decode, normalise, one_line, sanitise
+from local_agent.domain.text import GrowingText, decode, normalise, one_line, sanitise
+from tests.proofs.hostile import NASTY, nasty_text, unsafe
 
 ZERO_WIDTH = "\u0301\u0308\u20e3\ufe0f\u200d\u200b\u200c\u2060\u00ad\u0e31\u093e"
 HOSTILE = (
@@ -33,21 +34,8 @@ def test_both_doors_are_idempotent(text: str) -> None:
 def test_nothing_that_controls_a_terminal_is_drawn(text: str) -> None:
     drawn = sanitise(text)
     drawn.encode("utf-8")
-    for char in drawn:
-        assert char == "\n" or unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp")
-        assert unicodedata.bidirectional(char) not in (
-            "LRE",
-            "RLE",
-            "LRO",
-            "RLO",
-            "PDF",
-            "LRI",
-            "RLI",
-            "FSI",
-            "PDI",
-        )
-        assert char not in "\u061c\u200e\u200f\ufeff\ufff9\ufffa\ufffb"
-        assert not 0xE0000 <= ord(char) <= 0xE007F
+    assert unsafe(drawn) == []
+    assert not {"\ufeff", "\ufff9", "\ufffa", "\ufffb"} & set(drawn)
 
 
 @given(hostile)
@@ -141,3 +129,17 @@ def test_clusters_are_what_a_reader_counts(text: str, count: int) -> None:
 def test_a_cut_never_splits_a_cluster() -> None:
     assert cut_clusters("👨‍👩‍👧‍👦" * 3, 2) == "👨‍👩‍👧‍👦…"
     assert cut_clusters("👨‍👩‍👧‍👦" * 2, 2) == "👨‍👩‍👧‍👦" * 2
+
+
+@given(nasty_text(), st.data())
+def test_a_text_that_comes_in_pieces_is_drawn_as_a_whole_one(text: str, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    growing = GrowingText()
+    drawn = [growing.feed(text[a:b]) for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    assert "".join(drawn) + growing.finish() == sanitise(text)
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_one_character_at_a_time_is_drawn_as_the_whole(name: str) -> None:
+    growing = GrowingText()
+    assert "".join(map(growing.feed, NASTY[name])) + growing.finish() == sanitise(NASTY[name])

@@ -10,11 +10,15 @@ from pygments.util import ClassNotFound
 from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
 
+from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.lines import TAB_SIZE, Line, fold, indented
 
 HIGHLIGHT_LIMIT = 20_000
 """Characters; colouring more takes longer than a person waits for a page."""
+
+LANGUAGE_LIMIT = 40
+"""Characters of a language's name."""
 
 
 class CalmTheme(HighlightTheme):
@@ -42,7 +46,7 @@ class CalmTheme(HighlightTheme):
 def code(source: str, info: str, width: int, glyphs: Glyphs) -> list[Line]:
     """A code block of ``width`` cells; ``info`` is what follows the fence."""
     bar = Content.styled(glyphs.thin_bar + " ", "$text-muted")
-    language = (info.split() or [""])[0]
+    language = one_line((info.split() or [""])[0], LANGUAGE_LIMIT)
     text = source.rstrip("\n").expandtabs(TAB_SIZE)
     lines: list[Line] = []
     if language:

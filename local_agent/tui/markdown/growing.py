@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from local_agent.domain.text import TAB_WIDTH, sanitise
+from local_agent.domain.text import GrowingText
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.growing_lines import JoinedLines, PlainLines
 from local_agent.tui.markdown.typeset import Typesetter, finished_end
@@ -30,21 +30,19 @@ class GrowingMarkdown:
         self.typesetter = Typesetter(width, glyphs)
         self.source = ""
         """Everything fed, sanitised."""
-        self._half_break = ""
+        self._arriving = GrowingText()
         self._finished: list[str] = []
         self._open = ""
         self._long: _LongBlock | None = None
 
     async def feed(self, text: str) -> None:
         """Add text. A long block that closes here is set on a thread."""
-        text = self._half_break + text
-        self._half_break = "\r" if text.endswith("\r") else ""
-        # Tab stops count from the start of the line, which came in an earlier piece.
-        column = (len(self._open) - self._open.rfind("\n") - 1) % TAB_WIDTH
-        await self._add(sanitise(" " * column + text.removesuffix("\r"))[column:])
+        await self._add(self._arriving.feed(text))
 
     async def finish(self) -> None:
         """No more text will come: set the open block for good."""
+        if rest := self._arriving.finish():
+            await self._add(rest)
         await self._finish(len(self._open))
 
     async def resize(self, width: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from markdown_it.token import Token
 from textual.content import Content, Span
 
+from local_agent.domain.text import GrowingText
 from local_agent.tui.lines import TAB_SIZE
 
 CODE_STYLE = "$text-accent"
@@ -17,16 +18,20 @@ _STYLES = {"strong_open": "bold", "em_open": "italic", "s_open": "strike"}
 
 
 class _Writer:
-    """Collects text and the spans over it, as the tokens open and close."""
+    """Collects text and the spans over it, as the tokens open and close.
+
+    The source was sanitised, but ``&#x202e;`` became a character only after that.
+    """
 
     def __init__(self) -> None:
+        self._growing = GrowingText()
         self.parts: list[str] = []
         self.length = 0
         self.spans: list[Span] = []
         self.open: list[tuple[int, str]] = []
 
     def text(self, text: str, style: str = "") -> None:
-        text = text.replace("\t", " " * TAB_SIZE)
+        text = self._growing.feed(text.replace("\t", " " * TAB_SIZE))
         if style and text:
             self.spans.append(Span(self.length, self.length + len(text), style))
         self.parts.append(text)

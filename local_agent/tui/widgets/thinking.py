@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
 
-from local_agent.domain.text import sanitise
+from local_agent.domain.text import GrowingText
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.growing_lines import JoinedLines, PlainLines
 from local_agent.tui.lines import Line, decoration
@@ -45,6 +45,7 @@ class Thinking(LinesView, can_focus=True):
         self._flush_timer: Timer | None = None
         self._body: PlainLines | None = None
         self._body_width = 0
+        self._arriving = GrowingText()
 
     def lines_for(self, width: int) -> Sequence[Line]:
         bar = Content.styled(self._glyphs.side_bar + " ", "$text-muted")
@@ -52,7 +53,9 @@ class Thinking(LinesView, can_focus=True):
         if not self.opened:
             return [heading]
         if self._body is None or self._body_width != width:
-            text = sanitise(self.source.strip("\n")[-SHOWN_CHARACTERS:])
+            shown = self.source.lstrip("\n") if self.live else self.source.strip("\n")
+            self._arriving = GrowingText()
+            text = self._arriving.feed(shown[-SHOWN_CHARACTERS:])
             self._body, self._body_width = PlainLines(width, text, bar), width
         lines = JoinedLines(gap=None)
         lines.finish([heading])
@@ -85,7 +88,7 @@ class Thinking(LinesView, can_focus=True):
         self._pending.clear()
         self.source += text
         if self._body is not None and self.opened:
-            self._body.feed(sanitise(text))
+            self._body.feed(self._arriving.feed(text))
             self.refresh(layout=True)
         else:
             self._body = None
