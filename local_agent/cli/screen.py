@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from dataclasses import replace
@@ -21,6 +22,8 @@ def open_screen(startup: Startup, options: LaunchOptions, resume: str | None) ->
         options = replace(options, resume=resolve_resume(startup, resume))
     settings = startup.load().settings
     _need_terminal()
+    # What is loaded until the runtime is there stays for good: start.py collects from then on.
+    gc.disable()
 
     from local_agent.tui.app import LocalAgentApp  # Textual: only where a screen opens
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 
@@ -19,8 +18,10 @@ def private_folder(path: Path) -> None:
 
 def write_private(path: Path, data: bytes) -> None:
     """Replace a file in one step with mode 0600; it is on disk, or the old one stays."""
+    from secrets import token_hex  # OpenSSL, which a start does not need
+
     private_folder(path.parent)
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    scratch = path.with_name(f".{path.name}.{token_hex(4)}")
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from local_agent.domain.sessions import Holder
 from local_agent.domain.times import local_time
+
+if TYPE_CHECKING:
+    from local_agent.domain.sessions import Holder
 
 
 class LocalAgentError(Exception):

@@ -15,7 +15,6 @@ from textual.screen import Screen
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
-from local_agent.tui.commands.palette import PaletteProvider
 from local_agent.tui.launch import ExitReport, Launch
 from local_agent.tui.screens.chat import ChatScreen
 from local_agent.tui.screens.too_small import TooSmallScreen, too_small
@@ -28,12 +27,18 @@ __all__ = ["ExitReport", "LocalAgentApp"]
 _log = logging.getLogger(__name__)
 
 
+def _palette() -> type[Provider]:
+    from local_agent.tui.commands.palette import PaletteProvider  # only where somebody opens it
+
+    return PaletteProvider
+
+
 class LocalAgentApp(App[ExitReport | None]):
     """Returns what the command line tells the person about the session they left."""
 
     CSS_PATH = ["app.tcss", "screens/chat.tcss", "commands/palette.tcss"]  # noqa: RUF012  # Textual's own type
     TITLE = "local-agent"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {PaletteProvider}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Quit", id="app.leave", show=False, priority=True)
     ]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from local_agent.domain.errors import LocalAgentError
-from local_agent.tui.widgets.welcome import Missing, WelcomeFacts, WelcomeView
 
 if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
     from local_agent.tui.screens.chat import ChatScreen
+    from local_agent.tui.widgets.welcome import Missing, WelcomeFacts, WelcomeView
 
 
 class Greeting:
@@ -20,25 +19,36 @@ class Greeting:
 
     def __init__(self, screen: ChatScreen) -> None:
         self.branch = ""
-        self.facts = WelcomeFacts(str(screen.launch.options.workspace))
         self._screen = screen
+        self._facts: WelcomeFacts | None = None
+        self._view: WelcomeView | None = None
+
+    @property
+    def _mounted(self) -> WelcomeView | None:
+        return self._view if self._view is not None and self._view.is_attached else None
 
     def show(self) -> None:
         """Draw the welcome again, where it is mounted."""
-        for view in self._screen.query(WelcomeView):
-            view.show(self.facts)
+        if self._mounted is not None:
+            self._mounted.show(self._known())
 
     def end(self) -> None:
         """Something was asked: no welcome any more."""
-        self._screen.query(WelcomeView).remove()
+        if self._mounted is not None:
+            self._mounted.remove()
 
     async def begin(self) -> None:
         """Greet in an empty transcript."""
-        if not self._screen.query(WelcomeView):
-            await self._screen.transcript.mount(WelcomeView(self.facts, glyphs=self._screen.glyphs))
+        from local_agent.tui.widgets.welcome import WelcomeView  # after the first paint
+
+        if self._mounted is None:
+            self._view = WelcomeView(self._known(), glyphs=self._screen.glyphs)
+            await self._screen.transcript.mount(self._view)
 
     async def look_around(self, runtime: Runtime) -> None:
         """Ask for branch, last session and model; each is shown as it comes."""
+        from importlib.util import find_spec
+
         from local_agent.runtime.workspace import git_branch  # with the runtime, after the first paint
 
         screen = self._screen
@@ -46,17 +56,17 @@ class Greeting:
         self.branch = branch or ""
         engine = await asyncio.to_thread(find_spec, "xllamacpp") is not None
         conversation = screen.conversation
-        self.facts = replace(self.facts, saved=runtime.saved, embedded_possible=engine)
+        self._facts = replace(self._known(), saved=runtime.saved, embedded_possible=engine)
         try:
-            self.facts = replace(self.facts, latest=await runtime.latest())
+            self._facts = replace(self._known(), latest=await runtime.latest())
         except LocalAgentError as error:
             screen.notify_line(str(error), "error")
         screen.show_facts()
         if conversation is None:
             return
         await conversation.prepare()
-        self.facts = replace(
-            self.facts,
+        self._facts = replace(
+            self._known(),
             model=conversation.model,
             backend=conversation.backend_kind,
             address=runtime.engines.current.address,
@@ -64,7 +74,16 @@ class Greeting:
         )
         screen.show_facts()
 
+    def _known(self) -> WelcomeFacts:
+        if self._facts is None:
+            from local_agent.tui.widgets.welcome import WelcomeFacts  # after the first paint
+
+            self._facts = WelcomeFacts(str(self._screen.launch.options.workspace))
+        return self._facts
+
     async def _missing(self, runtime: Runtime, model: str) -> Missing:
+        from local_agent.tui.widgets.welcome import Missing  # after the first paint
+
         if runtime.consent_needed is not None:
             return Missing.CONSENT
         if model:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from local_agent.domain.entries import Slice
 from local_agent.domain.errors import LocalAgentError
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.widgets.transcript import Cut, Transcript
 
 if TYPE_CHECKING:
+    from local_agent.domain.entries import Slice
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.widgets.transcript import Item
 
@@ -65,6 +66,7 @@ class History:
 
     async def follow(self, conversation: Conversation) -> None:
         """Mirror a session that another process writes, until another conversation is shown."""
+        from local_agent.domain.entries import Slice
         from local_agent.tui.turn_view import OpenReply  # Markdown and Pygments: after the first paint
 
         open_reply = OpenReply(self._transcript, self._glyphs)
@@ -97,8 +99,7 @@ class History:
         fresh = [entry for entry in tail.entries if entry.id > last]
         if not self._transcript.end_mounted or not fresh:
             return
-        part = Slice(tuple(fresh), tail.turns, tail.errors, tail.more)
-        await self._transcript.append(await self._items(part))
+        await self._transcript.append(await self._items(replace(tail, entries=tuple(fresh))))
 
     async def _read(self, conversation: Conversation, before: int, count: int) -> Slice | None:
         try:

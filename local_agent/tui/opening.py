@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 from local_agent.domain.errors import LocalAgentError, SessionHeld
 from local_agent.domain.sessions import Draft
 from local_agent.tui.history import TAIL_ENTRIES
-from local_agent.tui.screens.draft_choice import DraftAnswer, DraftDialog
-from local_agent.tui.screens.held import HeldAnswer, HeldDialog
-from local_agent.tui.screens.stop_turn import StopAnswer, StopTurnDialog
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Slice
@@ -34,6 +31,8 @@ async def open_handle(screen: ChatScreen, handle: str) -> None:
         return
     drop = False
     if screen.composer.text.strip():
+        from local_agent.tui.screens.draft_choice import DraftAnswer, DraftDialog
+
         answer = await screen.app.push_screen_wait(DraftDialog(handle, glyphs=screen.glyphs))
         if answer is DraftAnswer.CANCEL:
             return
@@ -67,6 +66,8 @@ async def mirror_if_taken(screen: ChatScreen) -> None:
 async def may_leave(screen: ChatScreen) -> bool:
     """True once no turn runs and no prompt is held back."""
     if screen.busy:
+        from local_agent.tui.screens.stop_turn import StopAnswer, StopTurnDialog
+
         answer = await screen.app.push_screen_wait(StopTurnDialog(glyphs=screen.glyphs))
         if answer is not StopAnswer.STOP:
             return False
@@ -82,6 +83,8 @@ async def _opened(screen: ChatScreen, handle: str) -> Conversation | None:
     try:
         return await screen.runtime.resume(handle)
     except SessionHeld as held:
+        from local_agent.tui.screens.held import HeldAnswer, HeldDialog
+
         answer = await screen.app.push_screen_wait(HeldDialog(handle, held.holder, glyphs=screen.glyphs))
     match answer:
         case HeldAnswer.READ_ONLY:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from local_agent.domain.errors import LocalAgentError, StoreError
 from local_agent.tui import opening
-from local_agent.tui.screens.not_saved import NotSavedAnswer, NotSavedDialog
 from local_agent.tui.widgets.prompt_pane import PromptPane
-from local_agent.tui.widgets.remarks import Remark
 
 if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
@@ -47,7 +46,9 @@ async def _opened(screen: ChatScreen) -> Runtime | None:
     launch = screen.launch
     options = launch.options
     await asyncio.to_thread(_import_heavy)
-    from local_agent.runtime.runtime import Runtime  # on its thread by now
+    from local_agent.runtime.runtime import Runtime  # these are loaded by now
+    from local_agent.tui.screens.not_saved import NotSavedAnswer, NotSavedDialog
+    from local_agent.tui.widgets.remarks import Remark
 
     while True:
         try:
@@ -65,10 +66,17 @@ async def _opened(screen: ChatScreen) -> Runtime | None:
 
 
 def _import_heavy() -> None:
-    for name in _HEAVY:
-        importlib.import_module(name)
-    # A full collection holds the screen up for 130 ms, most of it over what has just been imported for good.
-    gc.freeze()
+    """Load the rest of the program beside the screen, which gets its turn ten times as often meanwhile."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(usual / 10)
+    try:
+        for name in _HEAVY:
+            importlib.import_module(name)
+    finally:
+        sys.setswitchinterval(usual)
+        # A full collection holds the screen up for 130 ms, most of it over what stays for good.
+        gc.freeze()
+        gc.enable()
 
 
 async def ask_consent(screen: ChatScreen, runtime: Runtime) -> bool:

@@ -14,15 +14,14 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.worker import Worker
 
-from local_agent.domain.entries import TurnStatus
 from local_agent.domain.errors import LocalAgentError
-from local_agent.domain.events import Event, PhaseChanged, TurnEnded, TurnFailed, TurnStarted, UsageReported
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.prompt_queue import PromptQueue
 from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
+    from local_agent.domain.events import Event
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.turn_view import TurnView
 
@@ -127,6 +126,9 @@ class TurnRunner:
         return False
 
     async def _draw(self, view: TurnView, events: AsyncGenerator[Event, None]) -> bool:
+        from local_agent.domain.entries import TurnStatus
+        from local_agent.domain.events import PhaseChanged, TurnEnded, TurnFailed, TurnStarted, UsageReported
+
         status = TurnStatus.FAILED
         async with aclosing(events):
             rested = monotonic()

@@ -33,9 +33,10 @@ from local_agent.tui.widgets.header import Header
 from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.prompt_pane import PromptPane
 from local_agent.tui.widgets.queue_strip import QueueStrip
-from local_agent.tui.widgets.remarks import Remark
 from local_agent.tui.widgets.transcript import Transcript
 
+FIRST_KEYS_SECONDS = 0.05
+"""How long the first paint and the keys typed before it have the processor for themselves."""
 AGAIN_SECONDS = 2.0
 """Within which a second Ctrl+C leaves."""
 
@@ -86,13 +87,18 @@ class ChatScreen(Doors):
 
     def on_mount(self) -> None:
         self.show_facts()
-        self.call_after_refresh(self.run_worker, start(self), group="start")
+        self.set_timer(FIRST_KEYS_SECONDS, self._start)
+
+    def _start(self) -> None:
+        self.run_worker(start(self), group="start")
 
     def notify_line(self, text: str, kind: NoticeKind = "information") -> None:
         """Say one line: in passing when it only informs, in the transcript when something is wrong."""
         if kind == "information":
             self.notify(text, markup=False)
         else:
+            from local_agent.tui.widgets.remarks import Remark
+
             self.run_worker(self.transcript.add(Remark(text, kind, glyphs=self.glyphs)), group="remarks")
 
     def show_facts(self, message: str = "") -> None:

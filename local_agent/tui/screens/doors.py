@@ -9,11 +9,6 @@ from textual.screen import Screen
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.screens.errors import ErrorsScreen
-from local_agent.tui.screens.help import HelpScreen, keys_of
-from local_agent.tui.screens.models import ModelsScreen
-from local_agent.tui.screens.runtime import RuntimeScreen, gather_groups
-from local_agent.tui.screens.sessions import SessionsScreen
 
 if TYPE_CHECKING:
     from local_agent.runtime.conversation import Conversation
@@ -23,7 +18,7 @@ NoticeKind = Literal["information", "warning", "error"]
 
 
 class Doors(Screen[None]):
-    """Each opens one screen once the store is open, and says so when it is not."""
+    """Each imports and opens one screen once the store is open, and says so when it is not."""
 
     runtime: Runtime | None = None
     conversation: Conversation | None = None
@@ -46,6 +41,8 @@ class Doors(Screen[None]):
         runtime = self._ready()
         if runtime is None:
             return
+        from local_agent.tui.screens.sessions import SessionsScreen
+
         current = self.conversation.handle if self.conversation is not None else ""
         self.app.push_screen(SessionsScreen(runtime, current=current, glyphs=self.glyphs), self._picked)
 
@@ -54,6 +51,8 @@ class Doors(Screen[None]):
         runtime = self._ready()
         if runtime is None:
             return
+        from local_agent.tui.screens.runtime import RuntimeScreen, gather_groups
+
         gather = partial(gather_groups, runtime, self.conversation)
         self.app.push_screen(RuntimeScreen(gather, glyphs=self.glyphs))
 
@@ -61,10 +60,14 @@ class Doors(Screen[None]):
         """What went wrong in this conversation."""
         if self._ready() is None or self.conversation is None:
             return
+        from local_agent.tui.screens.errors import ErrorsScreen
+
         self.app.push_screen(ErrorsScreen(self.conversation.errors, glyphs=self.glyphs))
 
     def open_help(self) -> None:
         """Keys and commands."""
+        from local_agent.tui.screens.help import HelpScreen, keys_of
+
         self.app.push_screen(HelpScreen(keys_of(self), glyphs=self.glyphs))
 
     async def choose_model(self, name: str | None) -> None:
@@ -73,6 +76,8 @@ class Doors(Screen[None]):
         if self._ready() is None or conversation is None:
             return
         if name is None:
+            from local_agent.tui.screens.models import ModelsScreen
+
             models = ModelsScreen(conversation.state, current=conversation.model, glyphs=self.glyphs)
             name = await self.app.push_screen_wait(models)
         if name is None:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from local_agent.domain.events import Phase
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.quantities import tokens
 
+if TYPE_CHECKING:
+    from local_agent.domain.events import Phase
+
 TICK_SECONDS = 0.2
 
-_WORDS = {
-    Phase.LOADING: "loading model",
-    Phase.READING: "reading the prompt",
-    Phase.THINKING: "thinking",
-    Phase.WRITING: "writing",
-    Phase.STOPPING: "stopping",
+_WORDS: Mapping[str, str] = {
+    "loading": "loading model",
+    "reading": "reading the prompt",
+    "thinking": "thinking",
+    "writing": "writing",
+    "stopping": "stopping",
 }
 
 
@@ -92,6 +96,6 @@ class PhaseLine(Static):
 
     def _speed(self) -> str:
         took = monotonic() - self._first_piece
-        if self._words != _WORDS[Phase.WRITING] or self._pieces < 8 or took < 0.5:
+        if self._words != _WORDS["writing"] or self._pieces < 8 or took < 0.5:
             return ""
         return f"{self._pieces / took:.0f} tok/s"

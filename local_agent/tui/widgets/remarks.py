@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
 
-from local_agent.domain.entries import Usage
 from local_agent.domain.text import sanitise
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.lines import Line, decoration, indented, wrap
 from local_agent.tui.quantities import seconds, tokens
 from local_agent.tui.widgets.lines_view import LinesView
+
+if TYPE_CHECKING:
+    from local_agent.domain.entries import Usage
 
 NoticeKind = Literal["information", "warning", "error"]
 
