@@ -56,12 +56,12 @@ def _orphan(db: Session, workspace_id: int) -> DraftRow | None:
 
 
 def _ours(workspace_id: int, session_id: int | None) -> list[ColumnElement[bool]]:
+    place = [DraftRow.workspace_id == workspace_id, DraftRow.session_id.is_not_distinct_from(session_id)]
     if session_id is not None:
-        return [DraftRow.session_id == session_id]
+        return place
     process = this_process()
     return [
-        DraftRow.workspace_id == workspace_id,
-        DraftRow.session_id.is_(None),
+        *place,
         DraftRow.pid == process.pid,
         DraftRow.process_start == process.process_start,
         DraftRow.machine_id == process.machine_id,

@@ -1,0 +1,81 @@
+"""What each step of a conversation costs the database: one session of a given length, metered."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import TypeVar
+
+from local_agent.domain.ports import Reply
+from local_agent.domain.sessions import Draft
+from local_agent.store.store import Store
+from tests.store.samples import ROOT, VERSION, fill, opening, settled, talk
+from tests.support.sql_meter import Cost, SqlMeter, metered
+
+T = TypeVar("T")
+TAIL = 40
+TURNS = 5
+
+
+async def fill_session(path: Path, entries: int) -> str:
+    """A database with one session of this many entries, let go; its handle."""
+    store = Store.open(path, program_version=VERSION)
+    held = await talk(store, "What is a tree?")
+    fill(path, held.info.id, entries - 2)
+    await store.close()
+    return held.info.handle
+
+
+async def measure_steps(path: Path, handle: str) -> dict[str, Cost]:
+    """Go through the steps on a filled database; of a repeated one the median by bytes of the log counts."""
+    with metered(path) as meter:
+        store = Store.open(path, program_version=VERSION)
+        try:
+            return await _Walk(store, meter, handle).costs()
+        finally:
+            await store.close()
+
+
+class _Walk:
+    def __init__(self, store: Store, meter: SqlMeter, handle: str) -> None:
+        self._store = store
+        self._meter = meter
+        self._handle = handle
+        self._costs: dict[str, list[Cost]] = {}
+
+    async def costs(self) -> dict[str, Cost]:
+        store = self._store
+        # Opens both connections, which is no part of any step.
+        await store.save_draft(ROOT, None, Draft("unsent"))
+        info = await store.find(self._handle)
+        await self._step("latest", store.latest(ROOT))
+        held = await self._step("hold", store.hold(self._handle))
+        tail = await self._step("tail", store.tail(info.id, TAIL))
+        await self._step("before", store.before(info.id, tail.entries[0].id, TAIL))
+        for number in range(TURNS):
+            turn = await self._step("begin", held.begin(opening(f"question {number}?", held.info.head)))
+            for length in (10, 20):
+                await self._step("keep", held.keep(turn, Reply("some words " * length)))
+            await self._step("open reply", store.open_reply(info.id))
+            await self._step("settle", held.settle(turn, settled(f"Answer {number}: a plant with a trunk.")))
+        await self._step("rename", held.rename("Another title"))
+        await self._step("choose a model", held.set_model("small:1b", True))
+        await self._step("save a draft", store.save_draft(ROOT, info.id, Draft("unsent")))
+        await self._step("take a draft", store.take_draft(ROOT, info.id))
+        await self._step("errors", store.errors(info.id))
+        await self._step("fork", store.fork(self._handle))
+        await self._step("release", held.release())
+        return {name: _median(found) for name, found in self._costs.items()}
+
+    async def _step(self, name: str, work: Awaitable[T]) -> T:
+        result: list[T] = []
+
+        async def done() -> None:
+            result.append(await work)
+
+        self._costs.setdefault(name, []).append(await self._meter.cost(done()))
+        return result[0]
+
+
+def _median(costs: list[Cost]) -> Cost:
+    return sorted(costs, key=lambda cost: cost.wal_bytes)[len(costs) // 2]
