@@ -40,7 +40,8 @@ def of_session(db: Session, session_id: int) -> list[ErrorRecord]:
 def by_turn(db: Session, turn_ids: list[int]) -> dict[int, ErrorRecord]:
     if not turn_ids:
         return {}
-    rows = db.scalars(select(ErrorRow).where(ErrorRow.turn_id.in_(turn_ids)).order_by(ErrorRow.id))
+    mine = select(ErrorRow).where(ErrorRow.turn_id.in_(turn_ids))
+    rows = db.scalars(mine.order_by(ErrorRow.turn_id, ErrorRow.id))
     return {row.turn_id: _record(row) for row in rows if row.turn_id is not None}
 
 
