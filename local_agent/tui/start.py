@@ -39,6 +39,8 @@ async def start(screen: ChatScreen) -> None:
     if runtime.wants_demo:
         await _fetch_demo(screen, runtime)
     await _first_conversation(screen, runtime)
+    # What has been built meanwhile stays too; a full collection in mid-reply would go through all of it.
+    gc.freeze()
 
 
 async def _opened(screen: ChatScreen) -> Runtime | None:
