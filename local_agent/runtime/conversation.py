@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 
 from local_agent.agent.turn import Agent, TurnPlan
 from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice, Usage
 from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
 from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReported
+from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import ModelInfo, ServerState
-from local_agent.domain.ports import Reply
-from local_agent.domain.sessions import SessionInfo
+from local_agent.domain.sessions import Holder, SessionInfo
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.planning import Planner
 from local_agent.store.store import Store
@@ -69,6 +70,11 @@ class Conversation:
     def read_only(self) -> bool:
         """True for a view on a session that another process holds."""
         return self._viewed is not None
+
+    @property
+    def writer(self) -> Holder | None:
+        """Who writes what is only read here; None for a session of our own, and once that process is gone."""
+        return self._viewed.holder if self._viewed is not None else None
 
     @property
     def model(self) -> str:
@@ -136,22 +142,12 @@ class Conversation:
             return Slice((), {}, {}, more=False)
         return await self._store.before(self.info.id, entry_id, count)
 
-    async def follow(self) -> AsyncGenerator[Slice | Reply, None]:
-        """Mirror a session that another process writes: its tail when it grew, its open reply in between."""
-        viewed = self.info
-        if viewed is None:
-            return
-        seen: Slice | None = None
-        shown = Reply()
-        while True:
-            tail = await self.tail()
-            if tail != seen:
-                seen, shown = tail, Reply()
-                yield tail
-            reply = await self._store.open_reply(viewed.id) or Reply()
-            if reply != shown:
-                shown = reply
-                yield reply
+    async def follow(self) -> AsyncGenerator[Mirrored, None]:
+        """Look again and again at a session that another process writes; for a view only."""
+        while self._viewed is not None:
+            seen = await self._store.mirrored(self._viewed.id)
+            self._viewed = replace(self._viewed, holder=seen.holder)
+            yield seen
             await asyncio.sleep(MIRROR_SECONDS)
 
     async def rename(self, title: str) -> None:

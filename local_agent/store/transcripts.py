@@ -5,9 +5,11 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, ErrorRecord, Slice
+from local_agent.domain.mirror import Mirrored
 from local_agent.domain.ports import Reply
-from local_agent.store import error_trail, history, sessions, turns
+from local_agent.store import error_trail, history, leases, sessions, turns
 from local_agent.store.gateway import Gateway
+from local_agent.store.models import LeaseRow
 
 
 class Transcripts:
@@ -35,6 +37,17 @@ class Transcripts:
     async def open_reply(self, session_id: int) -> Reply | None:
         """The reply that is streaming in another process."""
         return await self._gateway.read(lambda db: turns.open_reply(db, session_id))
+
+    async def mirrored(self, session_id: int, count: int = 40) -> Mirrored:
+        """What stands there at this moment, what is being written, and by whom."""
+
+        def work(db: Session) -> Mirrored:
+            holder = leases.holder_of(db.get(LeaseRow, session_id))
+            return Mirrored(
+                history.tail(db, session_id, count), turns.open_reply(db, session_id) or Reply(), holder
+            )
+
+        return await self._gateway.read(work)
 
     async def questions(self, workspace_root: str, session_id: int | None, limit: int) -> list[str]:
         """What was asked, each once: this session's newest first, then the folder's other sessions'."""

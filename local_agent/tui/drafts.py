@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 from textual.timer import Timer
 
-from local_agent.domain.errors import StoreError
+from local_agent.domain.errors import LeaseLost, StoreError
 from local_agent.domain.sessions import Draft
+from local_agent.tui.turns import TurnRunner
 
 if TYPE_CHECKING:
     from local_agent.runtime.conversation import Conversation
@@ -56,6 +57,8 @@ class DraftKeeper:
                 # The conversation got its session: what was kept without one is its own now.
                 await self.runtime.save_draft(None, _EMPTY)
             await self.runtime.save_draft(conversation, draft)
+        except LeaseLost:
+            self._screen.post_message(TurnRunner.SessionLost())
         except StoreError as error:
             _log.warning("the draft is not saved: %s", error)
 

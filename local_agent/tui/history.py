@@ -28,17 +28,22 @@ class History:
 
     def __init__(self, transcript: Transcript, glyphs: Glyphs) -> None:
         self.conversation: Conversation | None = None
-        self._transcript = transcript
-        self._glyphs = glyphs
+        self.transcript = transcript
+        self.glyphs = glyphs
+
+    @property
+    def mounted(self) -> list[int]:
+        """The ids of the entries on screen, oldest first."""
+        return [item.entry_id for item in self.transcript.items]
 
     async def show(self, conversation: Conversation, tail: Slice) -> None:
         """Show the end of a conversation, whose tail is ``tail``."""
         self.conversation = conversation
-        await self._transcript.show(await self._items(tail), more_above=tail.more)
+        await self.transcript.show(await self._items(tail), more_above=tail.more)
 
     async def older(self, before: int) -> None:
         """Put the entries before one above it."""
-        conversation, transcript = self.conversation, self._transcript
+        conversation, transcript = self.conversation, self.transcript
         if conversation is None:
             return
         part = await self._read(conversation, before, TAIL_ENTRIES)
@@ -53,53 +58,36 @@ class History:
             return
         part = await self._read(conversation, cut.before, cut.count)
         if part is not None and conversation is self.conversation:
-            await self._transcript.extend(await self._items(part))
+            await self.transcript.extend(await self._items(part))
 
     async def to_end(self) -> None:
         """Go to the end, reading it again when it was dropped."""
         conversation = self.conversation
-        if conversation is not None and not self._transcript.end_mounted:
+        if conversation is not None and not self.transcript.end_mounted:
             tail = await self._read(conversation, 0, TAIL_ENTRIES)
             if tail is not None and conversation is self.conversation:
                 await self.show(conversation, tail)
-        self._transcript.follow()
-
-    async def follow(self, conversation: Conversation) -> None:
-        """Mirror a session that another process writes, until another conversation is shown."""
-        from local_agent.domain.entries import Slice
-        from local_agent.tui.turn_view import OpenReply  # Markdown and Pygments: after the first paint
-
-        open_reply = OpenReply(self._transcript, self._glyphs)
-        try:
-            async for seen in conversation.follow():
-                if conversation is not self.conversation:
-                    return
-                if isinstance(seen, Slice):
-                    await open_reply.remove()
-                    await self._append(seen)
-                else:
-                    await open_reply.show(seen)
-        except LocalAgentError as error:
-            _log.warning("the mirror ended: %s", error)
+        self.transcript.follow()
 
     def last_answer(self) -> str | None:
         """The newest answer that is mounted, as Markdown."""
         from local_agent.tui.widgets.reply import Reply  # Markdown and Pygments: after the first paint
 
-        for item in reversed(self._transcript.items):
+        for item in reversed(self.transcript.items):
             for widget in reversed(item.widgets):
                 if isinstance(widget, Reply) and widget.source.strip():
                     return widget.source
         return None
 
-    async def _append(self, tail: Slice) -> None:
-        """Add what is new of a tail."""
-        items = self._transcript.items
-        last = max((item.entry_id for item in items), default=0)
-        fresh = [entry for entry in tail.entries if entry.id > last]
-        if not self._transcript.end_mounted or not fresh:
+    async def draw_end(self, tail: Slice, place: int) -> None:
+        """Put the entries of a new tail from ``place`` on where now something else stands, or nothing."""
+        if self.conversation is None:
             return
-        await self._transcript.append(await self._items(replace(tail, entries=tuple(fresh))))
+        if place == 0:
+            await self.show(self.conversation, tail)
+            return
+        await self.transcript.drop_from(tail.entries[place - 1].id + 1)
+        await self.transcript.append(await self._items(replace(tail, entries=tail.entries[place:])))
 
     async def _read(self, conversation: Conversation, before: int, count: int) -> Slice | None:
         try:
@@ -111,5 +99,6 @@ class History:
     async def _items(self, part: Slice) -> list[Item]:
         from local_agent.tui.turn_view import stored_items  # Markdown and Pygments: after the first paint
 
-        width = self._transcript.content_width or FALLBACK_WIDTH
-        return await stored_items(part, width - INDENT, self._glyphs)
+        width = self.transcript.content_width or FALLBACK_WIDTH
+        written = self.conversation is not None and self.conversation.writer is not None
+        return await stored_items(part, width - INDENT, self.glyphs, written=written)

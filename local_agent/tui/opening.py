@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from local_agent.domain.errors import LocalAgentError, SessionHeld
 from local_agent.domain.sessions import Draft
 from local_agent.tui.history import TAIL_ENTRIES
+from local_agent.tui.widgets.prompt_pane import PromptPane
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Slice
@@ -25,7 +25,8 @@ async def begin_new(screen: ChatScreen) -> None:
 async def open_handle(screen: ChatScreen, handle: str) -> None:
     """Replace the conversation by a stored session."""
     runtime = screen.runtime
-    if runtime is None or (screen.conversation is not None and screen.conversation.handle == handle):
+    open_now = screen.conversation
+    if runtime is None or (open_now is not None and open_now.handle == handle and not open_now.read_only):
         return
     if not await may_leave(screen):
         return
@@ -45,22 +46,36 @@ async def open_handle(screen: ChatScreen, handle: str) -> None:
         screen.notify_line(str(error), "error")
 
 
-async def mirror_if_taken(screen: ChatScreen) -> None:
-    """Go on reading the session when another process has taken it over; else nothing changes."""
+async def drop_to_mirror(screen: ChatScreen) -> None:
+    """Another process has taken the session over: go on reading it."""
     runtime, conversation = screen.runtime, screen.conversation
     if runtime is None or conversation is None or not conversation.handle or conversation.read_only:
         return
     try:
         view = await runtime.view(conversation.handle)
-        holder = view.info.holder if view.info is not None else None
-        if holder is not None and holder.pid != os.getpid() and conversation is screen.conversation:
+        if conversation is screen.conversation:
             await screen.turns.stop()
             await replace(screen, view)
-            screen.notify_line(
-                "Another process has taken this session over: it is read-only here.", "warning"
-            )
+            who = f"Process {view.writer.pid}" if view.writer is not None else "Another process"
+            screen.notify_line(f"{who} has taken this session over: it is read-only here.", "warning")
     except LocalAgentError as error:
         screen.notify_line(str(error), "error")
+
+
+async def take_up(screen: ChatScreen, prompt: str) -> None:
+    """Send a prompt to a session that was only read, if nobody holds it any more."""
+    runtime, view = screen.runtime, screen.conversation
+    screen.composer.load(prompt)
+    if runtime is None or view is None or view.writer is not None:
+        screen.notify_line("This session is open read-only: open another one, or /new.", "warning")
+        return
+    try:
+        await replace(screen, await runtime.resume(view.handle))
+    except LocalAgentError as error:
+        screen.notify_line(str(error), "error")
+        return
+    screen.composer.load("")
+    screen.pane.post_message(PromptPane.Prompted(prompt))
 
 
 async def may_leave(screen: ChatScreen) -> bool:
@@ -89,6 +104,11 @@ async def _opened(screen: ChatScreen, handle: str) -> Conversation | None:
     match answer:
         case HeldAnswer.READ_ONLY:
             return await screen.runtime.view(handle)
+        case HeldAnswer.FORK:
+            fork = await screen.runtime.fork(handle)
+            conversation = await screen.runtime.resume(fork.handle)
+            screen.notify_line(f"A fork of {handle}, from its last finished answer.")
+            return conversation
         case HeldAnswer.TAKE_OVER:
             return await screen.runtime.take_over(handle)
         case _:
@@ -98,6 +118,7 @@ async def _opened(screen: ChatScreen, handle: str) -> Conversation | None:
 async def replace(screen: ChatScreen, conversation: Conversation, *, drop_draft: bool = False) -> None:
     """Show another conversation; nothing has changed when its end can't be read."""
     before = screen.conversation
+    screen.workers.cancel_group(screen, "mirror")
     tail = await conversation.tail(TAIL_ENTRIES)
     # What stays typed goes along; what is dropped is dropped from where it was kept, too.
     screen.drafts.note(before, Draft(""))
@@ -133,6 +154,11 @@ async def _settle_in(screen: ChatScreen, conversation: Conversation, tail: Slice
     for notice in conversation.notices:
         screen.notify_line(notice, "warning")
     if conversation.read_only:
-        screen.run_worker(screen.history.follow(conversation), group="mirror", exclusive=True)
+        from local_agent.tui.mirror import mirror  # Markdown and Pygments: after the first paint
+
+        following = mirror(
+            screen.history, conversation, tail, lambda line: screen.notify_line(line, "warning")
+        )
+        screen.run_worker(following, group="mirror", exclusive=True)
     if screen.runtime is not None:
         screen.run_worker(screen.greeting.look_around(screen.runtime), group="greeting", exclusive=True)

@@ -177,14 +177,18 @@ def ending_of(status: TurnStatus, stop_reason: str | None, usage: Usage, glyphs:
     return Receipt(usage, cut_short, glyphs) if cut_short or receipt_parts(usage) else None
 
 
-async def stored_items(part: Slice, width: int, glyphs: Glyphs) -> list[Item]:
-    """The entries of a slice as the transcript holds them, drawn as they were when they were live."""
+async def stored_items(part: Slice, width: int, glyphs: Glyphs, *, written: bool = False) -> list[Item]:
+    """The entries of a slice as the transcript holds them, drawn as they were when they were live.
+
+    ``written`` says that a process lives that writes here: a running turn was not left behind.
+    """
     last_of_turn = {entry.turn_id: entry.id for entry in part.entries if entry.turn_id is not None}
     items = []
     for entry in part.entries:
         widgets = await _entry_widgets(entry, part, width, glyphs)
         turn = part.turns.get(entry.turn_id) if entry.turn_id is not None else None
-        if turn is not None and last_of_turn[turn.id] == entry.id:
+        ended = turn is not None and not (written and turn.status is TurnStatus.RUNNING)
+        if turn is not None and ended and last_of_turn[turn.id] == entry.id:
             widgets.extend(_turn_end(entry, turn, part, glyphs))
         items.append(Item(entry.id, widgets))
     return items

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice, TurnStatus
+from local_agent.domain.entries import Entry, EntryStatus, Kind, TurnStatus
 from local_agent.domain.errors import SessionHeld, StoreError, UsageError
 from local_agent.domain.events import Event, Notice, TextDelta, TurnEnded, TurnFailed, TurnStarted
-from local_agent.domain.ports import Reply
 from local_agent.domain.sessions import Draft
 from tests.runtime.opened import events_of, opened, settings_for
 from tests.support.model import small_model
@@ -146,13 +145,13 @@ async def test_a_held_session_is_watched_live_and_taken_over_by_decision(
         with pytest.raises(StoreError):
             await events_of(mirror.ask("May I?"))
         running = asyncio.create_task(events_of(conversation.ask("On")))
-        seen: list[Slice | Reply] = []
         async with asyncio.timeout(10):
-            async for change in mirror.follow():
-                seen.append(change)
-                if isinstance(change, Reply) and change.text == "Two":
+            async for seen in mirror.follow():
+                assert seen.holder == mirror.writer == held.value.holder
+                if seen.reply.text == "Two":
                     server.release("go")
-                if isinstance(change, Slice) and texts(change.entries)[-1:] == ["Two and three."]:
+                if texts(seen.tail.entries)[-1:] == ["Two and three."]:
+                    assert seen.reply.empty
                     break
         await running
         taken = await reader.take_over(conversation.handle)

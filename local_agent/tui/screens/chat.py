@@ -146,8 +146,7 @@ class ChatScreen(Doors):
     @on(PromptPane.Prompted)
     def _prompted(self, event: PromptPane.Prompted) -> None:
         if self.conversation is not None and self.conversation.read_only:
-            self.composer.load(event.text)
-            self.notify_line("This session is open read-only: open another one, or /new.", "warning")
+            self.run_worker(opening.take_up(self, event.text), group="opening")
         elif self.conversation is None or self.runtime is None:
             self.turns.queue.add(event.text)
             self.show_facts()
@@ -173,7 +172,7 @@ class ChatScreen(Doors):
 
     @on(TurnRunner.SessionLost)
     def _session_lost(self) -> None:
-        self.run_worker(opening.mirror_if_taken(self), group="opening")
+        self.run_worker(opening.drop_to_mirror(self), group="opening")
 
     @on(Composer.TranscriptMoved)
     def _transcript_moved(self, event: Composer.TranscriptMoved) -> None:

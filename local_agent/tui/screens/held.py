@@ -23,6 +23,7 @@ class HeldAnswer(StrEnum):
 
     CANCEL = "cancel"
     READ_ONLY = "read-only"
+    FORK = "fork"
     TAKE_OVER = "take over"
 
 
@@ -38,6 +39,7 @@ class HeldDialog(Dialog[HeldAnswer]):
             [
                 Choice(HeldAnswer.CANCEL, "leave it there"),
                 Choice(HeldAnswer.READ_ONLY, "read along", "r"),
+                Choice(HeldAnswer.FORK, "fork it", "f"),
                 Choice(HeldAnswer.TAKE_OVER, "take it over", "t"),
             ],
             glyphs=glyphs,
