@@ -14,7 +14,7 @@ import click
 
 from local_agent import __version__
 from local_agent.cli.startup import Startup
-from local_agent.cli.streams import write, write_json
+from local_agent.cli.streams import say_waiting, write, write_json
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.load import load_without_files
 from local_agent.config.settings import Settings
@@ -92,7 +92,7 @@ async def _examine_runtime(
 
     if options.save:
         settings = replace(settings, sessions=replace(settings.sessions, enabled=True))
-    runtime = await Runtime.open(options, settings, startup.paths)
+    runtime = await Runtime.open(options, settings, startup.paths, on_wait=say_waiting)
     try:
         facts = await runtime.facts()
         report.server, report.notices = facts.state, facts.notices

@@ -9,25 +9,28 @@ from pathlib import Path
 from click.shell_completion import CompletionItem
 
 from local_agent.cli.startup import Startup
+from local_agent.cli.streams import say_waiting
 from local_agent.config.paths import Paths
 from local_agent.domain.errors import LocalAgentError, UnknownSession
 from local_agent.domain.handles import offer, parse_handle
 from local_agent.domain.text import one_line
 from local_agent.store import lookup
+from local_agent.store.patience import Patience
 
 LATEST = "latest"
 _OFFERED = 1000
+_COMPLETION_SECONDS = 0.5
 
 
 def find_session(startup: Startup, text: str) -> lookup.Found:
     """Any session by its handle; ``UsageError`` for a malformed one, ``UnknownSession`` for one not there."""
     database = startup.paths.database
-    handle = parse_handle(text, lookup.known_handles(database, _OFFERED))
-    found = lookup.lookup(database, handle)
+    patience = Patience(say_waiting)
+    known = lookup.known_handles(database, _OFFERED, patience)
+    handle = parse_handle(text, known)
+    found = lookup.lookup(database, handle, patience)
     if found is None:
-        raise UnknownSession(
-            f"There is no session {handle}.", offer(handle, lookup.known_handles(database, _OFFERED))
-        )
+        raise UnknownSession(f"There is no session {handle}.", offer(handle, known))
     return found
 
 
@@ -71,7 +74,7 @@ def resolve_resume(startup: Startup, text: str) -> str:
                 f"Bring it back with: local-agent session untrash {found.handle}",
             )
         return found.handle
-    latest = lookup.latest(startup.paths.database, str(startup.workspace))
+    latest = lookup.latest(startup.paths.database, str(startup.workspace), Patience(say_waiting))
     if latest is None:
         raise LocalAgentError("No session was saved in this folder yet.", "Start one with: local-agent")
     return latest.handle
@@ -80,7 +83,9 @@ def resolve_resume(startup: Startup, text: str) -> str:
 def complete_handles(incomplete: str, *, with_latest: bool) -> list[CompletionItem]:
     """Handles that begin with what was typed; never an error, because the shell would draw it."""
     try:
-        handles = lookup.known_handles(Paths.discover().database, _OFFERED)
+        handles = lookup.known_handles(
+            Paths.discover().database, _OFFERED, Patience(seconds=_COMPLETION_SECONDS)
+        )
     except LocalAgentError:
         handles = []
     words = [LATEST, *handles] if with_latest else list(handles)

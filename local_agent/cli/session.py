@@ -42,7 +42,9 @@ def list_sessions(as_document: bool, limit: int, everywhere: bool) -> None:
     found: list[SessionInfo] = []
     if startup.paths.database.exists():
         found = on_store(
-            startup, lambda runtime: runtime.sessions(all_workspaces=everywhere, limit=limit + 1)
+            startup,
+            lambda runtime: runtime.sessions(all_workspaces=everywhere, limit=limit + 1),
+            only_reads=True,
         )
     shown = found[:limit]
     if as_document:
@@ -71,7 +73,7 @@ def show(handle: str, as_document: bool) -> None:
     """
     startup = Startup.here()
     found = find_session(startup, handle)
-    path = on_store(startup, lambda runtime: whole_path(runtime, found.handle))
+    path = on_store(startup, lambda runtime: whole_path(runtime, found.handle), only_reads=True)
     if as_document:
         write_json(as_json(session_document(path), indent=2) + "\n")
         return

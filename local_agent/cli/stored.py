@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from local_agent.cli.startup import Startup
+from local_agent.cli.streams import say, say_waiting
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.settings import Settings
 from local_agent.domain.entries import Entry, ErrorRecord, Slice, Turn
+from local_agent.domain.errors import Damaged, OnlyReadable, StoreError
 from local_agent.domain.sessions import SessionInfo
 
 if TYPE_CHECKING:
@@ -37,18 +39,42 @@ class StoredPath:
     """As the next request would begin."""
 
 
-def on_store(startup: Startup, work: Callable[[Runtime], Awaitable[T]]) -> T:
-    """Run ``work`` on the stored sessions. Their settings don't matter here, so a bad one is no obstacle."""
-    from local_agent.runtime.runtime import Runtime  # the store's libraries: 0.4 s
+def on_store(startup: Startup, work: Callable[[Runtime], Awaitable[T]], *, only_reads: bool = False) -> T:
+    """Run ``work`` on the stored sessions. Their settings don't matter here, so a bad one is no obstacle.
+
+    Work that ``only_reads`` is done on a copy, saying so, where the database can't be opened.
+    """
 
     async def run() -> T:
-        runtime = await Runtime.open(LaunchOptions(startup.workspace), Settings(), startup.paths)
+        runtime = await (_readable(startup) if only_reads else _opened(startup))
         try:
             return await work(runtime)
         finally:
             await runtime.close()
 
     return asyncio.run(run())
+
+
+async def _opened(startup: Startup) -> Runtime:
+    from local_agent.runtime.runtime import Runtime  # the store's libraries: 0.4 s
+
+    options = LaunchOptions(startup.workspace)
+    return await Runtime.open(options, Settings(), startup.paths, on_wait=say_waiting)
+
+
+async def _readable(startup: Startup) -> Runtime:
+    from local_agent.runtime.runtime import Runtime  # the store's libraries: 0.4 s
+
+    try:
+        return await _opened(startup)
+    except (OnlyReadable, Damaged) as error:
+        refusal = error
+    try:
+        runtime = await Runtime.read(LaunchOptions(startup.workspace), Settings(), startup.paths)
+    except StoreError:
+        raise refusal from None
+    say(f"{refusal.line} This is read from a copy. {refusal.hint}")
+    return runtime
 
 
 def on_held(startup: Startup, handle: str, change: Callable[[Runtime], Awaitable[None]]) -> None:

@@ -30,6 +30,12 @@ def say(line: str) -> None:
         sys.stderr.flush()
 
 
+def say_waiting(waiting: bool) -> None:
+    """What is said while another process keeps the database from us."""
+    if waiting:
+        say("The database is in use: waiting for it.")
+
+
 def write(text: str) -> None:
     """Text on standard output, at once. ``BrokenPipeError`` means that nobody reads it any more."""
     try:

@@ -70,6 +70,18 @@ class NotSaved(StoreError):
     """A write did not reach the disk; what it held is still in memory."""
 
 
+class OnlyReadable(NotSaved):
+    """The database can't be opened for writing; what it holds may be read from a copy."""
+
+
+class Damaged(StoreError):
+    """A part of the database can't be read; other parts may be."""
+
+
+class Outdated(NotSaved):
+    """A newer program has migrated the database meanwhile; this process writes no more."""
+
+
 class LeaseLost(StoreError):
     """Another process took the session over; this one may read it and write it no more."""
 

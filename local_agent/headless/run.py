@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
+from functools import partial
 from typing import Protocol
 
 from local_agent.config.launch import LaunchOptions
@@ -43,7 +44,7 @@ async def answer(
     """Ask once; the exit code. Errors outside the turn are raised after the receipt is written."""
     receipt = Receipt()
     try:
-        runtime = await Runtime.open(options, settings, paths)
+        runtime = await Runtime.open(options, settings, paths, on_wait=partial(_tell_wait, say))
         try:
             await _make_ready(runtime, say)
             return await _ask(runtime.new_conversation(), prompt, output, receipt)
@@ -53,6 +54,11 @@ async def answer(
         receipt.fail(error)
         output.finish(receipt)
         raise
+
+
+def _tell_wait(say: Callable[[str], None], waiting: bool) -> None:
+    if waiting:
+        say("The database is in use: waiting for it.")
 
 
 async def _make_ready(runtime: Runtime, say: Callable[[str], None]) -> None:

@@ -25,6 +25,7 @@ from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.planning import Planner
 from local_agent.runtime.workspace import git_root_commit
 from local_agent.store.held import HeldSession
+from local_agent.store.patience import Patience
 from local_agent.store.store import Store
 
 
@@ -45,26 +46,41 @@ class Runtime:
         self._git_root_commit: str | None = None
 
     @classmethod
-    async def open(cls, options: LaunchOptions, settings: Settings, paths: Paths) -> Runtime:
-        """Open the database (migrating it) and choose the backend. Raises ``StoreError``, ``ConfigError``."""
+    async def open(
+        cls,
+        options: LaunchOptions,
+        settings: Settings,
+        paths: Paths,
+        *,
+        on_wait: Callable[[bool], None] | None = None,
+    ) -> Runtime:
+        """Open the database (migrating it) and choose the backend. Raises ``StoreError``, ``ConfigError``.
+
+        ``on_wait`` is told when the database keeps us waiting for a second, and when that is over.
+        """
         engines = Engines(settings, paths)
-        keeps = options.save and settings.sessions.enabled
-        if keeps:
-            store = await asyncio.to_thread(Store.open, paths.database, program_version=__version__)
+        if options.save and settings.sessions.enabled:
+            store = await _opened(paths.database, on_wait)
         else:
             store = await asyncio.to_thread(Store.in_memory, program_version=__version__)
-        runtime = cls(options, settings, paths, store, engines)
-        await runtime._start()
-        return runtime
+        return await cls(options, settings, paths, store, engines)._started(on_wait)
+
+    @classmethod
+    async def read(cls, options: LaunchOptions, settings: Settings, paths: Paths) -> Runtime:
+        """Read what is stored from a copy, where the database itself can't be opened."""
+        engines = Engines(settings, paths)
+        store = await asyncio.to_thread(Store.read_copy, paths.database, program_version=__version__)
+        return await cls(options, settings, paths, store, engines)._started(None)
 
     @property
     def saved(self) -> bool:
         """False with ``--no-save``."""
         return self._store.durable
 
-    def on_wait(self, callback: Callable[[bool], None]) -> None:
-        """Have ``callback`` told when the database keeps us waiting for a second, and when that is over."""
-        self._store.on_wait(callback)
+    @property
+    def writable(self) -> bool:
+        """False while what is stored is only read."""
+        return self._store.writable
 
     @property
     def consent_needed(self) -> str | None:
@@ -81,7 +97,12 @@ class Runtime:
         return Conversation(self._store, ConversationJournal(self._store, self._birth(planner)), planner)
 
     async def resume(self, handle: str) -> Conversation:
-        """Take the session's lease and go on. Raises ``SessionHeld``, ``UnknownSession``, ``StoreError``."""
+        """Take the session's lease and go on; where nothing can be written, open it read-only.
+
+        Raises ``SessionHeld``, ``UnknownSession``, ``StoreError``.
+        """
+        if not self.writable:
+            return await self.view(handle)
         return await self._continue(await self._store.hold(handle))
 
     async def take_over(self, handle: str) -> Conversation:
@@ -150,12 +171,12 @@ class Runtime:
 
     async def save_draft(self, conversation: Conversation | None, draft: Draft) -> None:
         """Keep unsent work for its session, or for none yet; an empty draft is dropped."""
-        if self.saved:
+        if self.saved and self.writable:
             await self._store.save_draft(self.workspace_root, _session_id(conversation), draft)
 
     async def take_draft(self, conversation: Conversation | None) -> Draft | None:
         """The session's own draft; for None, the workspace's of a process that is dead."""
-        if not self.saved:
+        if not (self.saved and self.writable):
             return None
         return await self._store.take_draft(self.workspace_root, _session_id(conversation))
 
@@ -168,7 +189,8 @@ class Runtime:
         await self.engines.close()
         await self._store.close()
 
-    async def _start(self) -> None:
+    async def _started(self, on_wait: Callable[[bool], None] | None) -> Runtime:
+        self._store.on_wait(on_wait)
         self._git_root_commit = await asyncio.to_thread(git_root_commit, Path(self.workspace_root))
         crash = await asyncio.to_thread(engine_crash_report, self.paths.engine_marker)
         self.startup_notices = (*self._store.notices, *((crash,) if crash else ()))
@@ -178,6 +200,7 @@ class Runtime:
             self.wants_demo = gguf is None
         if gguf is not None:
             self.engines.use_embedded(gguf)
+        return self
 
     def _planner(self, info: SessionInfo | None) -> Planner:
         """Model by precedence: the flag, the session's pin, the settings, the session's last, by itself."""
@@ -222,6 +245,22 @@ class Runtime:
             )
 
         return birth
+
+
+async def _opened(database: Path, on_wait: Callable[[bool], None] | None) -> Store:
+    """Open on a thread, which stops waiting for a lock when nobody waits for it any more."""
+    loop = asyncio.get_running_loop()
+
+    def tell(waiting: bool) -> None:
+        if on_wait is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(on_wait, waiting)
+
+    patience = Patience(tell)
+    try:
+        return await asyncio.to_thread(Store.open, database, program_version=__version__, patience=patience)
+    except asyncio.CancelledError:
+        patience.call_off()
+        raise
 
 
 def _session_id(conversation: Conversation | None) -> int | None:

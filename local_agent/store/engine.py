@@ -6,45 +6,53 @@ import errno
 import os
 import sqlite3
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool, StaticPool
 
-from local_agent.store.failures import explain, until_free
+from local_agent.store.examine import lenient_text
+from local_agent.store.failures import DATABASE_ERRORS, explain
+from local_agent.store.patience import BUSY_SECONDS, Patience
 
 _NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fuse.sshfs", "fuse.glusterfs", "9p"}
 
-BUSY_SECONDS = 0.1
-"""SQLite's own wait can't be interrupted, so it is short; whoever needs longer tries again."""
 
+def open_engine(path: Path | None, *, lone: bool = False) -> Engine:
+    """An engine on a file, which is created with mode 0600; None: a database in memory.
 
-def open_engine(path: Path | None) -> Engine:
-    """An engine on a file, which is created with mode 0600; None: a database in memory on one connection."""
-    if path is None:
-        engine = create_engine("sqlite://", creator=lambda: _connect(":memory:"), poolclass=StaticPool)
-    else:
+    ``lone``: one connection for everything, which stays open. In memory there is no other.
+    """
+    if path is not None:
         make_private_file(path)
-        engine = create_engine("sqlite://", creator=lambda: _connect(str(path)), poolclass=NullPool)
+    name = ":memory:" if path is None else str(path)
+    pool = StaticPool if lone or path is None else NullPool
+    engine = create_engine("sqlite://", creator=lambda: _connect(name), poolclass=pool)
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
 
 
 def make_private_file(path: Path) -> None:
-    """Create or tighten a file to mode 0600; SQLite gives its side files the mode of the database."""
-    with suppress(FileExistsError):
+    """Create a file with mode 0600, or take from one what others may do with it.
+
+    SQLite gives its side files the mode of the database.
+    """
+    try:
         # Only what is new is opened: closing a descriptor drops this process's locks on the file.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    if path.stat().st_mode & 0o777 != 0o600:
-        path.chmod(0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        mode = path.stat().st_mode & 0o777
+        if mode & ~0o600:
+            path.chmod(mode & 0o600)
+    else:
+        os.close(descriptor)
+        path.chmod(0o600)  # whatever the umask
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
-def share(engine: Engine, path: Path) -> tuple[str, ...]:
+def share(engine: Engine, path: Path, patience: Patience) -> tuple[str, ...]:
     """Switch to the write-ahead log, which lets readers and a writer work side by side.
 
     Returns what the person should know when several processes can't be kept apart here.
@@ -52,8 +60,8 @@ def share(engine: Engine, path: Path) -> tuple[str, ...]:
     try:
         with engine.connect() as connection:
             driver = driver_of(connection)
-            (mode,) = until_free(lambda: driver.execute("PRAGMA journal_mode = WAL").fetchone())
-    except (DBAPIError, sqlite3.Error) as error:
+            (mode,) = patience.until_free(lambda: driver.execute("PRAGMA journal_mode = WAL").fetchone())
+    except DATABASE_ERRORS as error:
         raise explain(error) or error from error
     kind = network_file_system(path)
     if kind:
@@ -99,7 +107,9 @@ def network_file_system(path: Path) -> str:
 
 def _connect(name: str) -> sqlite3.Connection:
     # isolation_level None: Python's own transaction handling is off, "begin" below emits what is meant.
-    return sqlite3.connect(name, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(name, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.text_factory = lenient_text
+    return connection
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:

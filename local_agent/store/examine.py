@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from enum import Enum, auto
 from pathlib import Path
 from urllib.parse import quote
 
-from local_agent.domain.errors import StoreError
+from local_agent.domain.errors import Damaged, NotSaved, OnlyReadable, StoreError
+from local_agent.store.patience import BUSY_SECONDS, Patience, error_code, is_busy
 
 APPLICATION_ID = 0x4C6F4167
 """In the header of every database of ours."""
 
-BUSY_SECONDS = 2.0
-"""Another process may be opening or closing the database at this moment."""
+SIDE_FILES = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database while it is open, or after a process died with it."""
+
+MAX_PATH_BYTES = 512 - len("-journal")
+"""SQLite takes no longer names, those of the side files included."""
+
+LOCKED = ("The database is locked by another program.", "Close what holds it, then try again.")
+CHECK_IT = "See what can be read: local-agent db check. Go back to a copy: local-agent db restore FILE"
 
 _ELSEWHERE = "Move it away, or set LOCAL_AGENT_HOME to another folder."
+_NOT_OPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)
 
 
 class Content(Enum):
@@ -28,18 +37,22 @@ class Content(Enum):
     OURS = auto()
 
 
-def examine(path: Path) -> Content:
+def examine(path: Path, patience: Patience | None = None) -> Content:
     """Raises ``StoreError`` for a file that is not ours, naming it; the file stays as it is.
 
     The bytes are read by SQLite alone: closing a descriptor of our own would drop the locks that
     another connection of this process has on the file.
     """
+    _require_short(path)
     try:
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{path} can't be used: it is no file.", _ELSEWHERE)
         if not path.exists() or path.stat().st_size == 0:
             return Content.NOTHING
     except OSError as error:
         raise StoreError(f"{path} can't be read: {error.strerror}.", _ELSEWHERE) from error
-    with closing(connect_readonly(path, alone=not _has_log(path))) as connection:
+    patience = patience or Patience()
+    with closing(connect_readonly(path, patience, alone=not has_log(path))) as connection:
         try:
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -52,27 +65,28 @@ def examine(path: Path) -> Content:
     raise StoreError(f"{path} belongs to another program.", _ELSEWHERE)
 
 
-def connect_readonly(path: Path, *, alone: bool = False) -> sqlite3.Connection:
+def connect_readonly(
+    path: Path, patience: Patience | None = None, *, alone: bool = False
+) -> sqlite3.Connection:
     """A connection that can't write; ``StoreError`` when the file can't be opened.
 
     ``alone``: read the file by itself, without the side files of a shared database. Only for a look
     at one whose log is empty; it makes no files in a folder that may not be ours.
     """
+    patience = patience or Patience()
     try:
-        connection = _connect(path, "mode=ro&immutable=1" if alone else "mode=ro")
-    except sqlite3.OperationalError as error:
-        if alone or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN or _has_log(path):
+        return patience.until_free(lambda: _connect(path, "mode=ro&immutable=1" if alone else "mode=ro"))
+    except sqlite3.Error as error:
+        if alone or error_code(error) not in _NOT_OPENED or has_log(path):
             raise unreadable(path, error) from error
         # A folder that can't be written has no room for the side files.
-        return connect_readonly(path, alone=True)
-    except sqlite3.Error as error:
-        raise unreadable(path, error) from error
-    return connection
+        return connect_readonly(path, patience, alone=True)
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     uri = f"file:{quote(os.fsencode(path))}?{mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    connection.text_factory = lenient_text
     try:
         connection.execute("PRAGMA schema_version").fetchone()
     except sqlite3.Error:
@@ -81,19 +95,60 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
+def lenient_text(data: bytes) -> str:
+    """What is no UTF-8 costs its own characters; the driver's way would be to refuse the row."""
+    return data.decode("utf-8", "replace")
+
+
 def unreadable(path: Path, error: sqlite3.Error) -> StoreError:
     """The sentence for a file that SQLite can't read."""
-    code = error.sqlite_errorcode & 0xFF
-    if code == sqlite3.SQLITE_NOTADB:
-        return StoreError(f"{path} is no SQLite database.", _ELSEWHERE, str(error))
-    if code == sqlite3.SQLITE_CORRUPT:
-        return StoreError(
-            f"{path} is damaged.", "Copy it somewhere safe, then run: local-agent doctor", str(error)
+    code, raw = error_code(error), str(error)
+    if code == sqlite3.SQLITE_NOTADB and not _was_ours(path):
+        return StoreError(f"{path} is no SQLite database.", _ELSEWHERE, raw)
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return Damaged(f"{path} is damaged.", CHECK_IT, raw)
+    if is_busy(error):
+        return NotSaved(*LOCKED, raw)
+    if code in _NOT_OPENED and os.access(path, os.R_OK):
+        return not_writable(
+            path, NotSaved(f"{path} can't be opened.", "Check the disk, then try again.", raw)
         )
-    return StoreError(f"{path} can't be read.", "Make the file and its folder readable.", str(error))
+    return StoreError(f"{path} can't be read.", "Make the file and its folder readable.", raw)
 
 
-def _has_log(path: Path) -> bool:
+def not_writable(path: Path, error: NotSaved) -> OnlyReadable:
+    """What a refused opening comes from: a file or folder that can't be written, by name, or ``error``."""
+    closed = next((part for part in _parts(path) if not os.access(part, os.W_OK)), None)
+    if closed is None:
+        return OnlyReadable(error.line, error.hint, error.raw)
+    return OnlyReadable(f"{closed} can't be written.", "Make it writable, then try again.", error.raw)
+
+
+def _parts(path: Path) -> Iterator[Path]:
+    yield path.parent
+    yield path
+    yield from (part for part in side_files(path) if part.exists())
+
+
+def side_files(path: Path) -> tuple[Path, ...]:
+    """Where the files beside a database are when there are any."""
+    return tuple(path.with_name(f"{path.name}{end}") for end in SIDE_FILES)
+
+
+def _require_short(path: Path) -> None:
+    if len(os.fsencode(os.path.realpath(path))) > MAX_PATH_BYTES:
+        raise StoreError(
+            f"The database's path is longer than the {MAX_PATH_BYTES} bytes that SQLite takes: {path}",
+            "Set LOCAL_AGENT_HOME to a shorter one.",
+        )
+
+
+def _was_ours(path: Path) -> bool:
+    """Sessions were held here: a file under this name was our database before its first bytes were lost."""
+    return any((path.parent / "locks").glob("*.lock"))
+
+
+def has_log(path: Path) -> bool:
     """Something that is written stands beside the file and not yet in it."""
     beside = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal"))
     return any(each.exists() and each.stat().st_size > 0 for each in beside)

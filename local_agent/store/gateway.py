@@ -18,7 +18,8 @@ from sqlalchemy.orm import Session
 from local_agent.domain.crashpoints import CommitName, reach
 from local_agent.domain.errors import NotSaved, StoreError
 from local_agent.store.engine import driver_of
-from local_agent.store.failures import explain, is_busy
+from local_agent.store.failures import explain
+from local_agent.store.patience import is_busy
 
 T = TypeVar("T")
 

@@ -8,7 +8,6 @@ from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, event, insert
-from sqlalchemy.exc import DBAPIError
 
 from local_agent.config.private_files import private_folder
 from local_agent.domain.crashpoints import reach
@@ -16,8 +15,9 @@ from local_agent.domain.errors import StoreError
 from local_agent.store.clock import utc_now
 from local_agent.store.engine import driver_of, make_private_file, sync_folder
 from local_agent.store.examine import APPLICATION_ID, connect_readonly
-from local_agent.store.failures import explain, until_free
+from local_agent.store.failures import DATABASE_ERRORS, explain
 from local_agent.store.models import MigrationRow
+from local_agent.store.patience import Patience
 from local_agent.store.revisions import (
     Applied,
     Revision,
@@ -35,7 +35,12 @@ _APPLIED = """
 
 
 def migrate(
-    engine: Engine, path: Path | None, backups: Path, program_version: str, folder: Path | None = None
+    engine: Engine,
+    path: Path | None,
+    backups: Path,
+    program_version: str,
+    folder: Path | None = None,
+    patience: Patience | None = None,
 ) -> int:
     """Apply what is pending and return the schema number; Alembic is imported only when something is.
 
@@ -43,16 +48,17 @@ def migrate(
     nothing left to do. ``path`` None: a database in memory. ``folder``: other migrations than our own.
     """
     step = _Migration(path, backups, folder or migrations_folder(), program_version)
+    patience = patience or Patience()
     try:
         with engine.connect() as connection:
-            if step.pending(connection):
+            if patience.until_free(lambda: step.pending(connection)):
                 driver = driver_of(connection)
                 # With foreign keys on, rebuilding a table would delete what points at it; this can be
                 # switched only outside a transaction, and is checked as a whole before the commit.
                 driver.execute("PRAGMA foreign_keys = OFF")
-                until_free(lambda: step.apply(connection))
+                patience.until_free(lambda: step.apply(connection), DATABASE_ERRORS)
                 driver.execute("PRAGMA foreign_keys = ON")
-    except (DBAPIError, sqlite3.Error) as error:
+    except DATABASE_ERRORS as error:
         raise explain(error) or error from error
     return schema_number(step.revisions)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -9,47 +10,87 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from local_agent.config.private_files import private_folder
-from local_agent.domain.errors import StoreError
+from local_agent.domain.errors import Damaged, NotSaved
 from local_agent.domain.ports import Opening, OpenTurn
 from local_agent.domain.sessions import Draft, NewSession
 from local_agent.store import drafts
 from local_agent.store.catalogue import Catalogue
-from local_agent.store.engine import open_engine, share
-from local_agent.store.examine import examine
+from local_agent.store.engine import driver_of, open_engine, share
+from local_agent.store.examine import LOCKED, Content, examine, not_writable
 from local_agent.store.gateway import Gateway
 from local_agent.store.held import HeldSession
 from local_agent.store.holding import Holding
 from local_agent.store.leases import KernelLocks
 from local_agent.store.migrate import migrate
+from local_agent.store.patience import Patience
+from local_agent.store.private_copy import PrivateCopy
 from local_agent.store.transcripts import Transcripts
 
 
 class Store(Catalogue, Transcripts):
     """All sessions of one user. Reads see committed rows; every write is one transaction."""
 
-    def __init__(self, gateway: Gateway, path: Path | None, notices: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        path: Path | None,
+        notices: tuple[str, ...] = (),
+        copy: PrivateCopy | None = None,
+    ) -> None:
+        locks = path.parent / "locks" if path is not None and copy is None else None
         self._gateway = gateway
         self._path = path
-        self._holding = Holding(gateway, KernelLocks(path.parent / "locks" if path is not None else None))
+        self._copy = copy
+        self._holding = Holding(gateway, KernelLocks(locks))
         self.notices = notices
         """What the person should know of where the database lies."""
 
     @classmethod
-    def open(cls, path: Path, *, program_version: str) -> Store:
-        """Open the file, building or migrating it first. Blocking; raises ``StoreError``."""
-        examine(path)
+    def open(cls, path: Path, *, program_version: str, patience: Patience | None = None) -> Store:
+        """Open the file, building or migrating it first. Blocking; raises ``StoreError``.
+
+        ``OnlyReadable`` and ``Damaged`` say that ``read_copy`` may do.
+        """
+        patience = patience or Patience()
+        content = examine(path, patience)
         try:
             private_folder(path.parent)
             engine = open_engine(path)
         except OSError as error:
-            raise StoreError(
+            refused = NotSaved(
                 f"{path} can't be written: {error.strerror}.",
                 "Set LOCAL_AGENT_HOME to a folder that can be written, or start with --no-save.",
                 str(error),
-            ) from error
-        notices = share(engine, path)
-        schema = migrate(engine, path, path.parent / "backups", program_version)
+            )
+            raise (not_writable(path, refused) if content is Content.OURS else refused) from error
+        try:
+            notices = share(engine, path, patience)
+            schema = migrate(engine, path, path.parent / "backups", program_version, patience=patience)
+        except NotSaved as error:
+            if content is not Content.OURS or error.line == LOCKED[0]:
+                raise
+            raise not_writable(path, error) from error
+        except Damaged as error:
+            raise Damaged(f"{path} is damaged.", error.hint, error.raw) from error
         return cls(Gateway(engine, schema), path, notices)
+
+    @classmethod
+    def read_copy(cls, path: Path, *, program_version: str) -> Store:
+        """Read what is in the file from a private copy; every write is refused with ``NotSaved``."""
+        copy = PrivateCopy(path)
+        try:
+            examine(copy.path)
+            engine = open_engine(copy.path, lone=True)
+            schema = migrate(engine, copy.path, copy.path.parent / "backups", program_version)
+            with engine.connect() as connection:
+                driver_of(connection).execute("PRAGMA query_only = ON")
+        except BaseException:
+            copy.remove()
+            raise
+        if os.name == "posix":
+            # It has its one connection: without a name it can't outlive this process, however that ends.
+            copy.remove()
+        return cls(Gateway(engine, schema, in_memory=True), path, copy=copy)
 
     @classmethod
     def in_memory(cls, *, program_version: str) -> Store:
@@ -63,6 +104,11 @@ class Store(Catalogue, Transcripts):
         """False when nothing is kept on disk."""
         return self._path is not None
 
+    @property
+    def writable(self) -> bool:
+        """False for a copy that is only read."""
+        return self._copy is None
+
     def on_wait(self, callback: Callable[[bool], None] | None) -> None:
         """Have ``callback`` called: True when something has waited a second for a lock, False after it."""
         self._gateway.on_wait = callback
@@ -71,6 +117,8 @@ class Store(Catalogue, Transcripts):
         """Let all sessions go, then close; takes two seconds at most, whatever the disk does."""
         await self._holding.release_all()
         await self._gateway.close()
+        if self._copy is not None:
+            self._copy.remove()
 
     async def create(self, new: NewSession, opening: Opening) -> tuple[HeldSession, OpenTurn]:
         """Session, lease and first question in one transaction."""

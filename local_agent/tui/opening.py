@@ -153,7 +153,7 @@ async def _settle_in(screen: ChatScreen, conversation: Conversation, tail: Slice
         await screen.greeting.begin()
     for notice in conversation.notices:
         screen.notify_line(notice, "warning")
-    if conversation.read_only:
+    if conversation.read_only and screen.runtime is not None and screen.runtime.writable:
         from local_agent.tui.mirror import mirror  # Markdown and Pygments: after the first paint
 
         following = mirror(

@@ -6,11 +6,10 @@ import asyncio
 import gc
 import importlib
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from local_agent.domain.errors import LocalAgentError, StoreError
 from local_agent.tui import opening
+from local_agent.tui.first_opening import open_runtime
 from local_agent.tui.widgets.prompt_pane import PromptPane
 
 if TYPE_CHECKING:
@@ -28,11 +27,11 @@ _HEAVY = (
 
 async def start(screen: ChatScreen) -> None:
     """Open the runtime and whatever the command line asked for."""
-    runtime = await _opened(screen)
+    await asyncio.to_thread(_import_heavy)
+    runtime = await open_runtime(screen)
     if runtime is None:
         return
     screen.runtime = screen.drafts.runtime = runtime
-    runtime.on_wait(lambda waiting: screen.show_facts("the database is in use, waiting" if waiting else ""))
     for notice in runtime.startup_notices:
         screen.notify_line(notice, "warning")
     await ask_consent(screen, runtime)
@@ -41,30 +40,6 @@ async def start(screen: ChatScreen) -> None:
     await _first_conversation(screen, runtime)
     # What has been built meanwhile stays too; a full collection in mid-reply would go through all of it.
     gc.freeze()
-
-
-async def _opened(screen: ChatScreen) -> Runtime | None:
-    """The runtime, without a database where the person chose so; None when there is none to be had."""
-    launch = screen.launch
-    options = launch.options
-    await asyncio.to_thread(_import_heavy)
-    from local_agent.runtime.runtime import Runtime  # these are loaded by now
-    from local_agent.tui.screens.not_saved import NotSavedAnswer, NotSavedDialog
-    from local_agent.tui.widgets.remarks import Remark
-
-    while True:
-        try:
-            return await Runtime.open(options, launch.settings, launch.paths)
-        except StoreError as error:
-            answer = await screen.app.push_screen_wait(NotSavedDialog(error, glyphs=screen.glyphs))
-        except LocalAgentError as error:
-            await screen.transcript.add(Remark(error.line, "error", error.hint, screen.glyphs))
-            return None
-        if answer is NotSavedAnswer.LEAVE:
-            await screen.leave(1)
-            return None
-        if answer is NotSavedAnswer.GO_ON:
-            options = replace(options, save=False, resume=None)
 
 
 def _import_heavy() -> None:

@@ -24,7 +24,7 @@ def header_facts(screen: ChatScreen) -> HeaderFacts:
         conversation.model,
         conversation.used_tokens,
         conversation.window,
-        conversation.read_only,
+        conversation.read_only or (screen.runtime is not None and not screen.runtime.writable),
     )
 
 

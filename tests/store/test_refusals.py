@@ -105,7 +105,7 @@ def damaged(database: Path) -> None:
         (stamp_disagrees, "records revision 0001 and is marked 0002", "backups"),
         (record_is_gone, "records revision None and is marked 0001", "backups"),
         (tables_are_gone, "has lost tables", "backups"),
-        (damaged, "damaged", "doctor"),
+        (damaged, "damaged", "db check"),
     ],
 )
 def test_a_file_that_is_not_ours_to_write_stays_as_it_is(

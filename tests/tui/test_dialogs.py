@@ -18,7 +18,7 @@ from local_agent.tui.screens.dialog import Dialog
 from local_agent.tui.screens.draft_choice import DraftAnswer, DraftDialog
 from local_agent.tui.screens.held import HeldAnswer, HeldDialog
 from local_agent.tui.screens.host_consent import ConsentAnswer, HostConsentDialog
-from local_agent.tui.screens.not_saved import NotSavedAnswer, NotSavedDialog
+from local_agent.tui.screens.not_opened import NotOpenedAnswer, NotOpenedDialog
 from local_agent.tui.screens.stop_turn import StopAnswer, StopTurnDialog
 from local_agent.tui.widgets.bar import Bar
 from tests.tui.pilots import screen_text, until
@@ -39,8 +39,8 @@ def consent() -> Dialog[ConsentAnswer]:
     return HostConsentDialog("gpu-box", "http://gpu-box:11434")
 
 
-def unsaved() -> Dialog[NotSavedAnswer]:
-    return NotSavedDialog(StoreError("The disk is full.", "Make room on it."))
+def unopened() -> Dialog[NotOpenedAnswer]:
+    return NotOpenedDialog(StoreError("The disk is full.", "Make room on it."), readable=True, damaged=True)
 
 
 DIALOGS: list[tuple[Callable[[], Screen[object]], object]] = [
@@ -48,7 +48,7 @@ DIALOGS: list[tuple[Callable[[], Screen[object]], object]] = [
     (draft, DraftAnswer.CANCEL),
     (StopTurnDialog, StopAnswer.LET_IT_RUN),
     (consent, ConsentAnswer.NO),
-    (unsaved, NotSavedAnswer.RETRY),
+    (unopened, NotOpenedAnswer.RETRY),
 ]
 
 
@@ -82,8 +82,10 @@ async def test_enter_and_esc_give_the_safe_answer(
         (StopTurnDialog, ("s",), StopAnswer.STOP),
         (consent, ("y",), ConsentAnswer.NOW),
         (consent, ("a",), ConsentAnswer.ALWAYS),
-        (unsaved, ("u",), NotSavedAnswer.GO_ON),
-        (unsaved, ("l",), NotSavedAnswer.LEAVE),
+        (unopened, ("u",), NotOpenedAnswer.GO_ON),
+        (unopened, ("l",), NotOpenedAnswer.LEAVE),
+        (unopened, ("r",), NotOpenedAnswer.READ),
+        (unopened, ("s", "enter"), NotOpenedAnswer.RETRY),
     ],
 )
 async def test_other_answers_have_a_key_of_their_own(

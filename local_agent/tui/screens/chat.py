@@ -145,7 +145,10 @@ class ChatScreen(Doors):
 
     @on(PromptPane.Prompted)
     def _prompted(self, event: PromptPane.Prompted) -> None:
-        if self.conversation is not None and self.conversation.read_only:
+        if self.runtime is not None and not self.runtime.writable:
+            self.composer.load(event.text)
+            self.notify_line("Only a copy is read here. Ask without it: local-agent --no-save", "warning")
+        elif self.conversation is not None and self.conversation.read_only:
             self.run_worker(opening.take_up(self, event.text), group="opening")
         elif self.conversation is None or self.runtime is None:
             self.turns.queue.add(event.text)
