@@ -20,7 +20,7 @@ from local_agent.cli.streams import PROGRAM, drop_output, prepare_streams, say
 from local_agent.config.launch import LaunchOptions
 from local_agent.domain.errors import LocalAgentError
 
-COMMANDS = ("session", "doctor", "config", "logs", "completion")
+COMMANDS = ("session", "db", "doctor", "config", "logs", "completion")
 EXAMPLES = """\
 Examples:
   local-agent                             open the screen in this folder
@@ -40,7 +40,7 @@ class _Root(GroupedHelp):
     }
     command_groups: ClassVar = {
         "Sessions": ("session",),
-        "This installation": ("doctor", "config", "logs", "completion"),
+        "This installation": ("db", "doctor", "config", "logs", "completion"),
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:

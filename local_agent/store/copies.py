@@ -23,7 +23,7 @@ from local_agent.store.examine import APPLICATION_ID, Content, connect_readonly,
 from local_agent.store.failures import explain
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
-PAGES_PER_STEP = 1000
+PAGES_PER_STEP = 100
 NAMES_PER_SECOND = 1000
 ABANDONED_SECONDS = 3600
 
@@ -38,10 +38,13 @@ def back_up(path: Path, target: Path | None, backups: Path) -> Path:
     with closing(connect_readonly(path)) as source:
         if target is None:
             return keep_copy(source, path, backups)
-        if os.path.lexists(target):
-            raise _taken(target)
         with _explained(target):
-            copy(source, target)
+            try:
+                copy(source, target)
+            except FileExistsError as error:
+                raise UsageError(
+                    f"{target} is there already.", "Name a file that is not there yet."
+                ) from error
         return target
 
 
@@ -144,8 +147,6 @@ def _one_moment(source: sqlite3.Connection) -> Iterator[None]:
 def _explained(target: Path) -> Iterator[None]:
     try:
         yield
-    except FileExistsError as error:
-        raise _taken(target) from error
     except OSError as error:
         raise _no_copy(target, error.strerror or str(error), error) from error
     except sqlite3.Error as error:
@@ -154,13 +155,9 @@ def _explained(target: Path) -> Iterator[None]:
         raise _no_copy(target, reason, error) from error
 
 
-def _taken(target: Path) -> UsageError:
-    return UsageError(f"{target} is there already.", "Name a file that is not there yet.")
-
-
 def _no_copy(target: Path, reason: str, error: Exception) -> StoreError:
     return StoreError(
-        f"No copy of the database can be put into {target}: {reason}.",
+        f"No copy of it can be put into {target}: {reason}.",
         "Make the folder writable or free some space, then try again.",
         str(error),
     )

@@ -9,29 +9,16 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, event, insert
 
-from local_agent.config.private_files import private_folder
 from local_agent.domain.crashpoints import reach
 from local_agent.domain.errors import StoreError
 from local_agent.store.clock import utc_now
-from local_agent.store.engine import driver_of, make_private_file, sync_folder
-from local_agent.store.examine import APPLICATION_ID, connect_readonly
+from local_agent.store.copies import keep_copy
+from local_agent.store.engine import driver_of, open_engine
+from local_agent.store.examine import APPLICATION_ID, connect_readonly, has_log, unreadable
 from local_agent.store.failures import DATABASE_ERRORS, explain
 from local_agent.store.models import MigrationRow
 from local_agent.store.patience import Patience
-from local_agent.store.revisions import (
-    Applied,
-    Revision,
-    migrations_folder,
-    pending,
-    schema_number,
-    shipped,
-)
-
-_APPLIED = """
-    SELECT revision, file_name, digest, program_version, version_num
-    FROM (SELECT max(version_num) AS version_num FROM alembic_version) LEFT JOIN schema_migrations
-    ORDER BY revision
-"""
+from local_agent.store.revisions import Revision, migrations_folder, pending, schema_number, shipped
 
 
 def migrate(
@@ -63,6 +50,19 @@ def migrate(
     return schema_number(step.revisions)
 
 
+def update_pending(path: Path, backups: Path, patience: Patience, folder: Path | None = None) -> bool:
+    """Whether ``migrate`` has something to do; raises ``StoreError`` for a database that it refuses.
+
+    Looks by itself, before anything is opened for writing: that alone could bring a log into the file.
+    """
+    revisions = shipped(folder or migrations_folder())
+    with closing(connect_readonly(path, patience, alone=not has_log(path))) as connection:
+        try:
+            return bool(patience.until_free(lambda: pending(connection, path, backups, revisions)))
+        except sqlite3.Error as error:
+            raise unreadable(path, error) from error
+
+
 class _Migration:
     """One database on its way to the newest revision."""
 
@@ -79,38 +79,44 @@ class _Migration:
         (application,) = driver.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
             return self.revisions
-        try:
-            rows = driver.execute(_APPLIED).fetchall()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
-                raise
-            raise StoreError(
-                f"{self._path} has lost tables.", f"Go back to a copy from {self._backups}.", str(error)
-            ) from error
-        applied = [Applied(*row[:4]) for row in rows if row[0] is not None]
-        name = self._path or Path("The database")
-        return pending(name, self._backups, self.revisions, applied, rows[0][4])
+        return pending(driver, self._path or Path("The database"), self._backups, self.revisions)
 
     def apply(self, connection: Connection) -> None:
         """Everything in one transaction: killed at any statement, the next start does it again."""
-        with connection.execution_options(writes=True).begin():
-            todo = self.pending(connection)  # another process may have done it while we waited
-            if not todo:
-                return
-            if todo != self.revisions and self._path is not None:
-                back_up(self._path, self._backups, todo[0])
-            event.listen(connection, "before_cursor_execute", _each_statement)
-            _upgrade(connection, self._folder)
-            if connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
-                raise StoreError(
-                    "The database was not updated: rows would point at nothing.", self._way_back()
-                )
-            self._record(connection, todo)
-            reach("migrate:before-commit")
+        kept: Path | None = None
+        try:
+            with connection.execution_options(writes=True).begin():
+                todo = self.pending(connection)  # another process may have done it while we waited
+                if not todo:
+                    return
+                kept = self._back_up(todo)
+                self._advance(connection, todo)
+                reach("migrate:before-commit")
+        except BaseException:
+            # Nothing was changed; kept, it would be one copy more with every start that fails.
+            if kept is not None:
+                kept.unlink(missing_ok=True)
+            raise
         reach("migrate:after-commit")
 
-    def _way_back(self) -> str:
-        return f"It is as it was, with a copy in {self._backups}; use the version that you had."
+    def _back_up(self, todo: Sequence[Revision]) -> Path | None:
+        if todo == self.revisions or self._path is None:
+            return None
+        try:
+            with closing(connect_readonly(self._path)) as source:
+                return keep_copy(source, self._path, self._backups, f"before-{todo[0].revision}")
+        except StoreError as error:
+            raise StoreError(f"The database needs an update. {error.line}", error.hint, error.raw) from error
+
+    def _advance(self, connection: Connection, todo: Sequence[Revision]) -> None:
+        event.listen(connection, "before_cursor_execute", _each_statement)
+        _upgrade(connection, self._folder)
+        if connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
+            raise StoreError(
+                "The database was not updated: rows would point at nothing.",
+                "It is as it was; install the version that you had.",
+            )
+        self._record(connection, todo)
 
     def _record(self, connection: Connection, todo: Sequence[Revision]) -> None:
         rows = [
@@ -128,35 +134,26 @@ class _Migration:
         connection.exec_driver_sql(f"PRAGMA user_version = {schema_number(self.revisions)}")
 
 
-def back_up(path: Path, backups: Path, first: Revision) -> Path:
-    """A whole copy through SQLite's backup API, on disk under its name or not there at all."""
-    stamp = utc_now().replace(":", "").replace("-", "").partition(".")[0]
-    target = backups / f"{path.stem}-{stamp}-before-{first.revision}.db"
-    scratch = target.with_suffix(".partial")
-    try:
-        private_folder(backups)
-        scratch.unlink(missing_ok=True)
-        make_private_file(scratch)
-        with closing(connect_readonly(path)) as source, closing(sqlite3.connect(scratch)) as copy:
-            source.backup(copy)
-        scratch.replace(target)
-        sync_folder(backups)
-    except OSError as error:
-        raise StoreError(
-            f"The database needs an update, and no copy of it can be put into {backups}: {error.strerror}.",
-            "Make the folder writable or free some space, then start again.",
-            str(error),
-        ) from error
-    return target
+def schema_of(database: sqlite3.Connection) -> set[tuple[str, str, str, str | None]]:
+    """Type, name, table and SQL of everything but what SQLite keeps for itself."""
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+    return set(database.execute(query))
 
 
-def _upgrade(connection: Connection, folder: Path) -> None:
+def schema_built(revision: str, folder: Path | None = None) -> set[tuple[str, str, str, str | None]]:
+    """What the migrations build up to ``revision``."""
+    with open_engine(None).connect() as connection:
+        _upgrade(connection, folder or migrations_folder(), revision)
+        return schema_of(driver_of(connection))
+
+
+def _upgrade(connection: Connection, folder: Path, revision: str = "head") -> None:
     from alembic import command  # 300 ms that only a start with something to do pays
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
-    command.upgrade(config, "head")
+    command.upgrade(config, revision)
 
 
 def _each_statement(*_: object) -> None:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from local_agent.domain.errors import StoreError
+from local_agent.store.copies import way_back
+
+_APPLIED = """
+    SELECT revision, file_name, digest, program_version, version_num
+    FROM (SELECT max(version_num) AS version_num FROM alembic_version) LEFT JOIN schema_migrations
+    ORDER BY revision
+"""
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -53,32 +61,40 @@ def schema_number(revisions: Sequence[Revision]) -> int:
     return int(revisions[-1].revision)
 
 
-def pending(
-    path: Path, backups: Path, revisions: Sequence[Revision], applied: Sequence[Applied], stamp: str | None
-) -> list[Revision]:
-    """The revisions still to apply; ``StoreError`` for a database that this program may not write.
+def newest_schema(folder: Path | None = None) -> int:
+    """What ``user_version`` is in a database of this program."""
+    return schema_number(shipped(folder or migrations_folder()))
 
-    ``stamp`` is the revision that Alembic recorded.
-    """
+
+def pending(
+    database: sqlite3.Connection, path: Path, backups: Path, revisions: Sequence[Revision]
+) -> list[Revision]:
+    """The revisions still to apply; ``StoreError`` for a database that this program may not write."""
+    try:
+        rows = database.execute(_APPLIED).fetchall()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise
+        raise StoreError(f"{path} has lost tables.", way_back(backups), str(error)) from error
+    applied = [Applied(*row[:4]) for row in rows if row[0] is not None]
+    stamp = rows[0][4]
     ours = {revision.revision: revision for revision in revisions}
     for row in applied:
         revision = ours.get(row.revision)
         if revision is None:
-            raise StoreError(
-                f"{path} was written by a newer local-agent, {row.program_version} (it has {row.file_name}).",
-                f"Install that version, or go back to a copy from {backups}.",
-            )
+            newer = f"{row.program_version} (it has {row.file_name})"
+            line = f"{path} was written by a newer local-agent, {newer}."
+            raise _refusal(line, "Install that version.", backups, revisions)
         if revision.digest != row.digest or revision.file_name != row.file_name:
-            raise StoreError(
-                f"{path} was built by another {row.file_name} than this program ships.",
-                f"Install local-agent {row.program_version} again, or go back to a copy from {backups}.",
-            )
+            line = f"{path} was built by another {row.file_name} than this program ships."
+            raise _refusal(line, f"Install local-agent {row.program_version} again.", backups, revisions)
     newest = applied[-1].revision if applied else None
-    if newest != stamp or [row.revision for row in applied] != [
-        r.revision for r in revisions[: len(applied)]
-    ]:
-        raise StoreError(
-            f"{path} disagrees with itself: it records revision {newest} and is marked {stamp}.",
-            f"Go back to a copy from {backups}, or move the file away.",
-        )
+    expected = [revision.revision for revision in revisions[: len(applied)]]
+    if newest != stamp or [row.revision for row in applied] != expected:
+        line = f"{path} disagrees with itself: it records revision {newest} and is marked {stamp}."
+        raise _refusal(line, "", backups, revisions)
     return list(revisions[len(applied) :])
+
+
+def _refusal(line: str, first: str, backups: Path, revisions: Sequence[Revision]) -> StoreError:
+    return StoreError(line, f"{first} {way_back(backups, schema_number(revisions))}".strip())

@@ -21,9 +21,10 @@ from local_agent.store.gateway import Gateway
 from local_agent.store.held import HeldSession
 from local_agent.store.holding import Holding
 from local_agent.store.leases import KernelLocks
-from local_agent.store.migrate import migrate
+from local_agent.store.migrate import migrate, update_pending
 from local_agent.store.patience import Patience
 from local_agent.store.private_copy import PrivateCopy
+from local_agent.store.revisions import newest_schema
 from local_agent.store.transcripts import Transcripts
 
 
@@ -46,13 +47,22 @@ class Store(Catalogue, Transcripts):
         """What the person should know of where the database lies."""
 
     @classmethod
-    def open(cls, path: Path, *, program_version: str, patience: Patience | None = None) -> Store:
+    def open(
+        cls,
+        path: Path,
+        *,
+        program_version: str,
+        patience: Patience | None = None,
+        migrations: Path | None = None,
+    ) -> Store:
         """Open the file, building or migrating it first. Blocking; raises ``StoreError``.
 
-        ``OnlyReadable`` and ``Damaged`` say that ``read_copy`` may do.
+        ``OnlyReadable`` and ``Damaged`` say that ``read_copy`` may do. ``migrations``: others than our own.
         """
         patience = patience or Patience()
+        backups = path.parent / "backups"
         content = examine(path, patience)
+        pending = content is Content.NOTHING or update_pending(path, backups, patience, migrations)
         try:
             private_folder(path.parent)
             engine = open_engine(path)
@@ -65,14 +75,15 @@ class Store(Catalogue, Transcripts):
             raise (not_writable(path, refused) if content is Content.OURS else refused) from error
         try:
             notices = share(engine, path, patience)
-            schema = migrate(engine, path, path.parent / "backups", program_version, patience=patience)
+            if pending:
+                migrate(engine, path, backups, program_version, migrations, patience)
         except NotSaved as error:
             if content is not Content.OURS or error.line == LOCKED[0]:
                 raise
             raise not_writable(path, error) from error
         except Damaged as error:
             raise Damaged(f"{path} is damaged.", error.hint, error.raw) from error
-        return cls(Gateway(engine, schema), path, notices)
+        return cls(Gateway(engine, newest_schema(migrations)), path, notices)
 
     @classmethod
     def read_copy(cls, path: Path, *, program_version: str) -> Store:

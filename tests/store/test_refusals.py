@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -11,9 +12,16 @@ from pathlib import Path
 import pytest
 
 from local_agent.domain.errors import StoreError
+from local_agent.store.copies import back_up
+from local_agent.store.revisions import migrations_folder, shipped
 from local_agent.store.store import Store
+from tests.proofs.revisions import NEXT_VERSION, bring_up, first, one_more
 from tests.store.samples import VERSION
 from tests.store.test_migrations import build
+from tests.support.crash import crash_at
+
+INSTALL = "Install that version."
+CHECK = "local-agent db check"
 
 
 def execute(database: Path, *statements: str) -> None:
@@ -49,13 +57,19 @@ def only_a_foreign_number(database: Path) -> None:
 
 
 def newer(database: Path) -> None:
+    bring_up(str(database), str(one_more(database.parent.parent / "migrations")))
+
+
+def a_copy_of_a_newer(database: Path) -> None:
+    newer(database)
+    execute(database, "PRAGMA journal_mode = DELETE")
+
+
+def with_a_log_of_a_newer(database: Path) -> None:
+    """Its process died; what it was updated with stands in the log alone."""
     build(str(database))
-    execute(
-        database,
-        "INSERT INTO schema_migrations VALUES ('0099', '0099_far.py', 'abc', '2027-01-01', '9.9.9')",
-        "UPDATE alembic_version SET version_num = '0099'",
-        "PRAGMA user_version = 99",
-    )
+    folder = one_more(database.parent.parent / "migrations")
+    crash_at("migrate:after-commit", bring_up, str(database), str(folder))
 
 
 def another_source(database: Path) -> None:
@@ -91,6 +105,36 @@ def damaged(database: Path) -> None:
     database.write_bytes(data)
 
 
+def cut_short(database: Path) -> None:
+    build(str(database))
+    os.truncate(database, 4096)
+
+
+def folder(database: Path) -> None:
+    database.mkdir()
+
+
+def named_pipe(database: Path) -> None:
+    os.mkfifo(database)
+
+
+def device(database: Path) -> None:
+    database.symlink_to("/dev/full")
+
+
+def content(folder: Path) -> dict[str, tuple[int, str]]:
+    """Mode and digest of everything in a folder."""
+    return {
+        str(each.relative_to(folder)): (
+            each.lstat().st_mode,
+            hashlib.sha256(each.read_bytes()).hexdigest() if each.is_file() else "",
+        )
+        for each in sorted(folder.rglob("*"))
+        # Any reader of a shared database makes an index and a log that is empty.
+        if not each.name.endswith("-shm") and (not each.name.endswith("-wal") or each.stat().st_size)
+    }
+
+
 @pytest.mark.parametrize(
     ("make", "line", "hint"),
     [
@@ -99,31 +143,60 @@ def damaged(database: Path) -> None:
         (foreign_tables_in_a_log, "belongs to another program", "LOCAL_AGENT_HOME"),
         (foreign_application, "belongs to another program", "LOCAL_AGENT_HOME"),
         (only_a_foreign_number, "belongs to another program", "LOCAL_AGENT_HOME"),
-        (newer, "a newer local-agent, 9.9.9 (it has 0099_far.py)", "backups"),
-        (another_source, "another 0001_conversations.py", "local-agent 0.0.9"),
-        (another_name, "another 0001_other.py", "backups"),
-        (stamp_disagrees, "records revision 0001 and is marked 0002", "backups"),
-        (record_is_gone, "records revision None and is marked 0001", "backups"),
-        (tables_are_gone, "has lost tables", "backups"),
-        (damaged, "damaged", "db check"),
+        (newer, f"a newer local-agent, {NEXT_VERSION} (it has 0002_next.py)", INSTALL),
+        (a_copy_of_a_newer, f"a newer local-agent, {NEXT_VERSION} (it has 0002_next.py)", INSTALL),
+        (with_a_log_of_a_newer, f"a newer local-agent, {NEXT_VERSION} (it has 0002_next.py)", INSTALL),
+        (another_source, "another 0001_conversations.py", "Install local-agent 0.0.9 again."),
+        (another_name, "another 0001_other.py", CHECK),
+        (stamp_disagrees, "records revision 0001 and is marked 0002", CHECK),
+        (record_is_gone, "records revision None and is marked 0001", CHECK),
+        (tables_are_gone, "has lost tables", CHECK),
+        (damaged, "is damaged", CHECK),
+        (cut_short, "is damaged", CHECK),
+        (folder, "it is no file", "LOCAL_AGENT_HOME"),
+        (named_pipe, "it is no file", "LOCAL_AGENT_HOME"),
+        (device, "it is no file", "LOCAL_AGENT_HOME"),
     ],
 )
-def test_a_file_that_is_not_ours_to_write_stays_as_it_is(
+def test_what_is_not_ours_to_write_stays_as_it_is(
     database: Path, make: Callable[[Path], None], line: str, hint: str
 ) -> None:
     database.parent.mkdir()
     make(database)
-    before = hashlib.sha256(database.read_bytes()).hexdigest()
+    before = content(database.parent)
 
     with pytest.raises(StoreError) as refusal:
         Store.open(database, program_version=VERSION)
 
     assert line in refusal.value.line
-    assert str(database) in refusal.value.line or line == "damaged"
+    assert str(database) in refusal.value.line
     assert hint in refusal.value.hint
     assert "\n" not in str(refusal.value)
-    assert hashlib.sha256(database.read_bytes()).hexdigest() == before
-    assert not (database.parent / "backups").exists()
+    assert content(database.parent) == before
+
+
+def test_a_changed_byte_in_a_recorded_migration_is_refused(built: Path, tmp_path: Path) -> None:
+    changed = first(1, migrations_folder(), tmp_path / "changed")
+    source = changed / "versions" / shipped(changed)[0].file_name
+    source.write_bytes(source.read_bytes().replace(b"Workspaces", b"workspaces", 1))
+    before = content(built.parent)
+
+    with pytest.raises(StoreError, match=f"another {source.name} than this program ships") as refusal:
+        bring_up(str(built), str(changed))
+    assert f"Install local-agent {VERSION} again." in refusal.value.hint
+    assert content(built.parent) == before
+
+
+def test_a_refusal_names_the_copy_to_go_back_to(built: Path, tmp_path: Path) -> None:
+    """The newest that this program can read: the one that the newer program made before its update."""
+    ahead = one_more(tmp_path / "migrations")
+    bring_up(str(built), str(ahead))
+    (before,) = (built.parent / "backups").iterdir()
+    back_up(built, None, built.parent / "backups")
+
+    with pytest.raises(StoreError) as refusal:
+        Store.open(built, program_version=VERSION)
+    assert refusal.value.hint.endswith(f"Go back to a copy with: local-agent db restore {before}")
 
 
 def test_another_programs_file_gets_no_company(database: Path) -> None:
@@ -133,12 +206,6 @@ def test_another_programs_file_gets_no_company(database: Path) -> None:
         Store.open(database, program_version=VERSION)
 
     assert [each.name for each in database.parent.iterdir()] == [database.name]
-
-
-def test_a_folder_in_its_place_is_refused(database: Path) -> None:
-    database.mkdir(parents=True)
-    with pytest.raises(StoreError, match="can't be"):
-        Store.open(database, program_version=VERSION)
 
 
 def test_a_home_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
