@@ -114,7 +114,7 @@ class RunningTurn:
         answering = asyncio.create_task(self._stream(turn))
         deciding = {
             answering,
-            asyncio.create_task(keep_saving(self._journal, turn, reply, limits.save_every, self._emit)),
+            asyncio.create_task(keep_saving(self._journal, turn, reply, limits.save_every)),
             asyncio.create_task(
                 watch_silence(self._backend, plan.model, reply, self._emit, every=every, limit=limit)
             ),

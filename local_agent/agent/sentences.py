@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from local_agent.domain.entries import ToolCall
-from local_agent.domain.errors import ModelError, ModelErrorKind, StoreError
+from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.text import one_line
 
 _KEPT = "What arrived is kept; retry to ask again."
@@ -86,11 +86,6 @@ def may_be_cut(tokens: int, window: int) -> str:
         f"The prompt filled the context window ({tokens:,} of {window:,} tokens): "
         "the server may have cut its beginning."
     )
-
-
-def not_kept(error: StoreError) -> str:
-    """The reply could not be saved while it streamed."""
-    return f"The reply is not being saved while it arrives: {error}"
 
 
 def silence_note(server: str, reachable: bool, loaded: bool | None, started: bool) -> str:

@@ -60,6 +60,11 @@ class Paths:
         return self.home / "backups"
 
     @property
+    def unsaved(self) -> Path:
+        """What could not be written to the database, as text."""
+        return self.home / "unsaved"
+
+    @property
     def locks(self) -> Path:
         return self.home / "locks"
 

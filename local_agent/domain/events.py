@@ -1,11 +1,13 @@
 """The event stream of a turn: plain data that every front end consumes.
 
 Order: ``TurnStarted``, then any of the middle events, then exactly one ``TurnEnded``.
-``TurnFailed`` comes right before it when the turn failed.
+``TurnFailed`` comes right before it when the turn failed. ``SavingFailed`` and ``SavedAgain`` may
+come anywhere before it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,10 +26,10 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """The question is stored; nothing has been sent yet."""
+    """The question is recorded; nothing has been sent yet."""
 
     handle: str
-    """Empty when the conversation is not saved."""
+    """Empty when the conversation is not saved, or not yet."""
     turn_id: int
     question: Entry
 
@@ -79,6 +81,27 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class SavingFailed:
+    """What is on screen is not on disk; it is kept in memory and tried again with every write."""
+
+    waiting: int
+    """Turns that wait; 0 while it is only the reply that is streaming."""
+    line: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedAgain:
+    """Everything is on disk again."""
+
+    turns: int
+    """How many had to wait."""
+    handle: str
+    ids: Mapping[int, int]
+    """The ids of their entries: from those they had while they waited to their own."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnFailed:
     """The turn failed: one line, the way out, and the raw error when it says more."""
 
@@ -90,7 +113,7 @@ class TurnFailed:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The turn is settled in the store. ``reply`` is None when nothing of an answer arrived."""
+    """The turn's end is recorded. ``reply`` is None when nothing of an answer arrived."""
 
     turn_id: int
     status: TurnStatus
@@ -106,6 +129,8 @@ Event = (
     | Silence
     | UsageReported
     | Notice
+    | SavingFailed
+    | SavedAgain
     | TurnFailed
     | TurnEnded
 )

@@ -122,11 +122,13 @@ class Opening:
     system_prompt: str = ""
     """Stored once by digest, for looking; never sent again from there."""
     origin: Origin = Origin.PERSON
+    asked_at: str = ""
+    """UTC, ISO 8601, of a question that is written later than it was asked; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """A turn that has begun: its question is on disk."""
+    """A turn that has begun: its question is on disk, or waits in memory to be written."""
 
     id: int
     session_id: int
@@ -158,16 +160,22 @@ class Outcome:
     reply: Reply
     usage: Usage
     error: ErrorRecord | None = None
+    ended_at: str = ""
+    """UTC, ISO 8601, of an end that is written later than it happened; else empty."""
 
 
 class Journal(Protocol):
-    """Where a conversation's turns are recorded, in order, before and after they happen."""
+    """Where a conversation's turns are recorded, in order, before and after they happen.
+
+    What can't be written now waits, and the turn goes on. ``StoreError`` means that it never will be
+    written here.
+    """
 
     async def begin(self, opening: Opening) -> OpenTurn:
         """Commit the question (and the session and its lease, for a first one)."""
 
     async def keep(self, turn: OpenTurn, reply: Reply) -> None:
-        """Save the reply as far as it has come; the next call replaces it."""
+        """Save the reply as far as it has come; the next call replaces it. Raises only ``LeaseLost``."""
 
     async def settle(self, turn: OpenTurn, outcome: Outcome) -> Entry | None:
         """In one transaction: the reply as an entry, the head on it, the turn's end, the open row gone."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
+from pathlib import Path
 
 from local_agent.agent.turn import Agent, TurnPlan
 from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice, Usage
@@ -16,9 +17,12 @@ from local_agent.domain.models import ModelInfo, ServerState
 from local_agent.domain.sessions import Holder, SessionInfo
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.planning import Planner
+from local_agent.runtime.saving_news import News, SavingNews
 from local_agent.store.store import Store
 
 MIRROR_SECONDS = 0.5
+HURRY_SECONDS = 0.7
+"""How long a write may still wait for another program's lock once the person wants an end."""
 
 
 class Conversation:
@@ -36,6 +40,7 @@ class Conversation:
     ) -> None:
         self._store = store
         self._journal = journal
+        self._news = SavingNews(journal)
         self._planner = planner
         self._viewed = viewed
         self._head = head
@@ -65,6 +70,11 @@ class Conversation:
     def saved(self) -> bool:
         """False with ``--no-save``."""
         return self._store.durable
+
+    @property
+    def unsaved(self) -> bool:
+        """True while something on screen is in memory alone."""
+        return self._journal.trouble is not None
 
     @property
     def read_only(self) -> bool:
@@ -127,20 +137,17 @@ class Conversation:
     def stop(self) -> None:
         """Ask the running turn to end; its stream then ends with an interrupted ``TurnEnded``."""
         self._stop.set()
+        self._store.hurry(HURRY_SECONDS)
         if self._agent is not None:
             self._agent.stop()
 
     async def tail(self, count: int = 40) -> Slice:
         """The last entries of the path, oldest first."""
-        if self.info is None:
-            return Slice((), {}, {}, more=False)
-        return await self._store.tail(self.info.id, count)
+        return await self._journal.tail(self._session_id, self._head, count)
 
     async def before(self, entry_id: int, count: int = 40) -> Slice:
         """The entries of the path that come before ``entry_id``."""
-        if self.info is None:
-            return Slice((), {}, {}, more=False)
-        return await self._store.before(self.info.id, entry_id, count)
+        return await self._journal.before(self._session_id, entry_id, count)
 
     async def follow(self) -> AsyncGenerator[Mirrored, None]:
         """Look again and again at a session that another process writes; for a view only."""
@@ -167,8 +174,22 @@ class Conversation:
         """The trail of failed turns, newest last."""
         return await self._store.errors(self.info.id) if self.info is not None else []
 
+    async def save(self) -> News | None:
+        """Try to write what waits; what became of it, when that is news.
+
+        Raises ``LeaseLost`` and ``Outdated``.
+        """
+        await self._journal.save()
+        return self._news.take()
+
+    def set_aside(self, draft: str = "") -> Path | None:
+        """Put what is not on disk, and what was not sent yet, into a file of the person's; its path."""
+        return self._journal.set_aside(draft)
+
     async def close(self) -> None:
-        """Give the lease back; the conversation can be resumed anywhere."""
+        """Try once more to write what waits, and give the lease back: it can be resumed anywhere."""
+        with suppress(StoreError):
+            await self._journal.save()
         if self._journal.held is not None:
             await self._journal.held.release()
 
@@ -178,6 +199,7 @@ class Conversation:
         self._require_writable()
         self.busy = True
         self._stop.clear()
+        self._store.hurry(None)
         try:
             plan = await self._plan(text, parent, context)
             self._agent = Agent(self._planner.backend, self._journal)
@@ -186,10 +208,13 @@ class Conversation:
             async with aclosing(self._agent.run(plan)) as events:
                 async for event in events:
                     self._note(event)
+                    if (news := self._news.take()) is not None:
+                        yield news
                     yield event
         finally:
             self._agent = None
             self.busy = False
+            self._store.hurry(None)
 
     async def _plan(self, text: str, parent: int | None, context: str | None) -> TurnPlan:
         """Wait for the planner, but no longer than the person does."""
@@ -218,6 +243,10 @@ class Conversation:
                     self._planner.asked(self._question)
             case _:
                 pass
+
+    @property
+    def _session_id(self) -> int | None:
+        return self.info.id if self.info is not None else None
 
     def _weigh(self, usage: Usage) -> None:
         self.used_tokens = (usage.prompt_tokens or 0) + (usage.reply_tokens or 0) or None

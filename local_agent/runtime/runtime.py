@@ -17,12 +17,13 @@ from local_agent.domain.sessions import Draft, ListPlace, NewSession, SessionInf
 from local_agent.domain.titles import title_from
 from local_agent.llm.crash import engine_crash_report
 from local_agent.llm.demo import DemoProgress
-from local_agent.runtime.conversation import Conversation
+from local_agent.runtime.conversation import HURRY_SECONDS, Conversation
 from local_agent.runtime.engines import Engines
 from local_agent.runtime.facts import RuntimeFacts, gather_facts
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.planning import Planner
+from local_agent.runtime.set_aside import SetAside, left_behind
 from local_agent.runtime.workspace import git_root_commit
 from local_agent.store.held import HeldSession
 from local_agent.store.patience import Patience
@@ -94,7 +95,7 @@ class Runtime:
     def new_conversation(self) -> Conversation:
         """A conversation that is written nowhere until its first question."""
         planner = self._planner(None)
-        return Conversation(self._store, ConversationJournal(self._store, self._birth(planner)), planner)
+        return Conversation(self._store, self._journal(planner), planner)
 
     async def resume(self, handle: str) -> Conversation:
         """Take the session's lease and go on; where nothing can be written, open it read-only.
@@ -113,8 +114,7 @@ class Runtime:
         """Open read-only, beside the process that writes it."""
         info = await self._store.find(handle)
         planner = self._planner(info)
-        journal = ConversationJournal(self._store, self._birth(planner))
-        return Conversation(self._store, journal, planner, viewed=info, head=info.head)
+        return Conversation(self._store, self._journal(planner), planner, viewed=info, head=info.head)
 
     async def latest(self) -> SessionInfo | None:
         """The workspace's newest session by last activity."""
@@ -184,6 +184,10 @@ class Runtime:
         """What was asked before, newest first: this session's questions, then the workspace's."""
         return await self._store.questions(self.workspace_root, _session_id(conversation), limit)
 
+    def hurry(self) -> None:
+        """The person wants to leave: from now on nothing waits long for a locked database."""
+        self._store.hurry(HURRY_SECONDS)
+
     async def close(self) -> None:
         """Close backends and database."""
         await self.engines.close()
@@ -193,7 +197,8 @@ class Runtime:
         self._store.on_wait(on_wait)
         self._git_root_commit = await asyncio.to_thread(git_root_commit, Path(self.workspace_root))
         crash = await asyncio.to_thread(engine_crash_report, self.paths.engine_marker)
-        self.startup_notices = (*self._store.notices, *((crash,) if crash else ()))
+        left = await asyncio.to_thread(left_behind, self.paths.unsaved)
+        self.startup_notices = (*self._store.notices, *((crash,) if crash else ()), *left)
         gguf = self.options.gguf or self.settings.embedded.gguf
         if self.options.demo:
             gguf = await asyncio.to_thread(self.engines.cached_demo)
@@ -226,10 +231,14 @@ class Runtime:
 
     async def _continue(self, held: HeldSession) -> Conversation:
         planner = self._planner(held.info)
-        journal = ConversationJournal(self._store, self._birth(planner), held)
-        conversation = Conversation(self._store, journal, planner, head=held.info.head)
+        conversation = Conversation(self._store, self._journal(planner, held), planner, head=held.info.head)
         await conversation.recall()
         return conversation
+
+    def _journal(self, planner: Planner, held: HeldSession | None = None) -> ConversationJournal:
+        # What is not to be saved is not put into a file either.
+        aside = SetAside(self.paths.unsaved) if self.saved else None
+        return ConversationJournal(self._store, self._birth(planner), held, aside)
 
     def _birth(self, planner: Planner) -> Callable[[Opening], NewSession]:
         def birth(opening: Opening) -> NewSession:

@@ -23,7 +23,7 @@ def add(db: Session, session_id: int, turn_id: int | None, record: ErrorRecord) 
             question=record.question,
             model=record.model,
             provider=record.provider,
-            created_at=utc_now(),
+            created_at=record.created_at or utc_now(),
         )
     )
     mine = ErrorRow.session_id == session_id

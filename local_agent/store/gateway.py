@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sqlite3
 import threading
 import time
@@ -16,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from local_agent.domain.crashpoints import CommitName, reach
-from local_agent.domain.errors import NotSaved, StoreError
+from local_agent.domain.errors import Outdated, StoreError
 from local_agent.store.engine import driver_of
 from local_agent.store.failures import explain
 from local_agent.store.patience import is_busy
@@ -43,6 +44,11 @@ class Gateway:
         # A database in memory lives on one connection, so both kinds of work share one thread.
         self._reader = self._writer if in_memory else _Lane(engine, "store-reader", query_only=True)
         self.on_wait: Callable[[bool], None] | None = None
+        self._hurried_until = math.inf
+
+    def hurry(self, seconds: float | None) -> None:
+        """Let no unit wait for a lock beyond ``seconds`` from now; None lets them take their time again."""
+        self._hurried_until = math.inf if seconds is None else time.monotonic() + seconds
 
     async def write(self, work: Callable[[Session], T], name: CommitName) -> T:
         """Run ``work`` in BEGIN IMMEDIATE and commit; ``name`` names its crash points.
@@ -57,13 +63,13 @@ class Gateway:
             reach(f"{name}:before-commit")
             return result
 
-        result = await self._writer.run(unit, writes=True, on_wait=self.on_wait)
+        result = await self._run(self._writer, unit, writes=True)
         reach(f"{name}:after-commit")
         return result
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """Run ``work`` on one consistent view of the database; ``StoreError`` when it can't be read."""
-        return await self._reader.run(work, writes=False, on_wait=self.on_wait)
+        return await self._run(self._reader, work, writes=False)
 
     def interrupt_reads(self) -> None:
         """Cut what the reader is doing; its caller gets a ``StoreError``."""
@@ -78,6 +84,10 @@ class Gateway:
             await lane.close()
         self._engine.dispose()
 
+    async def _run(self, lane: _Lane, work: Callable[[Session], T], *, writes: bool) -> T:
+        loop = asyncio.get_running_loop()
+        return await lane.run(_Attempt(work, writes, loop, self.on_wait, lambda: self._hurried_until))
+
     def _require_schema(self, db: Session) -> None:
         connection = db.connection()
         found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
@@ -85,7 +95,7 @@ class Gateway:
             return
         newest = "SELECT program_version FROM schema_migrations ORDER BY revision DESC LIMIT 1"
         version = connection.exec_driver_sql(newest).scalar()
-        raise NotSaved(
+        raise Outdated(
             f"The database was updated by local-agent {version}; this one writes no more.",
             "Quit, then resume the session.",
         )
@@ -101,12 +111,9 @@ class _Lane:
         self._connection: Connection | None = None
         self._closing = threading.Event()
 
-    async def run(
-        self, work: Callable[[Session], T], *, writes: bool, on_wait: Callable[[bool], None] | None
-    ) -> T:
+    async def run(self, attempt: _Attempt[T]) -> T:
         if self._closing.is_set():
             raise StoreError("The database is closed.")
-        attempt = _Attempt(work, writes, asyncio.get_running_loop(), on_wait)
         future = self._pool.submit(self._repeat, attempt)
         try:
             return await asyncio.wrap_future(future)
@@ -175,21 +182,25 @@ class _Attempt(Generic[T]):
         writes: bool,
         loop: asyncio.AbstractEventLoop,
         on_wait: Callable[[bool], None] | None,
+        hurried_until: Callable[[], float],
     ) -> None:
         self.work = work
         self.writes = writes
         self.cancelled = threading.Event()
         self._loop = loop
         self._on_wait = on_wait
+        self._hurried_until = hurried_until
         self._started = time.monotonic()
         self._told = False
 
     def may_wait(self) -> bool:
-        waited = time.monotonic() - self._started
+        now = time.monotonic()
+        waited = now - self._started
         if waited > NOTICE_SECONDS and not self._told:
             self._told = True
             self._tell(True)
-        return waited < PATIENCE_SECONDS and not self.cancelled.is_set()
+        patient = waited < PATIENCE_SECONDS and now < self._hurried_until()
+        return patient and not self.cancelled.is_set()
 
     def finish(self) -> None:
         if self._told:

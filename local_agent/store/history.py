@@ -21,10 +21,11 @@ _ENTRIES_A_QUESTION = 8
 """How much longer than the questions wanted a path is followed to find them."""
 
 
-def tail(db: Session, session_id: int, count: int) -> Slice:
-    """The last ``count`` nodes of the session's path, with their results."""
-    head = db.scalar(select(SessionRow.head).where(SessionRow.id == session_id))
-    return _slice(db, session_id, entries.walk(db, head, limit=count + 1), count)
+def tail(db: Session, session_id: int, count: int, leaf: int | None = None) -> Slice:
+    """The last ``count`` nodes of the path to ``leaf``, or to the session's head, with their results."""
+    if leaf is None:
+        leaf = db.scalar(select(SessionRow.head).where(SessionRow.id == session_id))
+    return _slice(db, session_id, entries.walk(db, leaf, limit=count + 1), count)
 
 
 def before(db: Session, session_id: int, entry_id: int, count: int) -> Slice:

@@ -124,6 +124,10 @@ class Store(Catalogue, Transcripts):
         """Have ``callback`` called: True when something has waited a second for a lock, False after it."""
         self._gateway.on_wait = callback
 
+    def hurry(self, seconds: float | None) -> None:
+        """Let nothing wait for a lock beyond ``seconds`` from now; None ends the hurry."""
+        self._gateway.hurry(seconds)
+
     async def close(self) -> None:
         """Let all sessions go, then close; takes two seconds at most, whatever the disk does."""
         await self._holding.release_all()

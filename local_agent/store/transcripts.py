@@ -17,12 +17,15 @@ class Transcripts:
 
     _gateway: Gateway
 
-    async def tail(self, session: str | int, count: int) -> Slice:
-        """The last ``count`` entries of the path and their results; costs the same however long it is."""
+    async def tail(self, session: str | int, count: int, leaf: int | None = None) -> Slice:
+        """The last ``count`` entries of the path to ``leaf`` or the session's head, and their results.
+
+        Costs the same however long the path is.
+        """
 
         def work(db: Session) -> Slice:
             key = session if isinstance(session, int) else sessions.by_handle(db, session).id
-            return history.tail(db, key, count)
+            return history.tail(db, key, count, leaf)
 
         return await self._gateway.read(work)
 

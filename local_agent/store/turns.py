@@ -15,7 +15,7 @@ from local_agent.store import error_trail
 from local_agent.store.clock import utc_now
 from local_agent.store.entries import Node, insert_entry, read
 from local_agent.store.models import EntryRow, HeadMoveRow, OpenReplyRow, PromptTextRow, SessionRow, TurnRow
-from local_agent.store.stored_text import calls_from_json, calls_to_json
+from local_agent.store.stored_text import calls_or_none, calls_to_json
 
 _USAGE = (
     "prompt_tokens",
@@ -25,6 +25,7 @@ _USAGE = (
     "reply_seconds",
     "first_token_seconds",
 )
+_STATUSES = frozenset(TurnStatus)
 
 
 def begin(db: Session, session_id: int, handle: str, opening: Opening) -> OpenTurn:
@@ -33,7 +34,7 @@ def begin(db: Session, session_id: int, handle: str, opening: Opening) -> OpenTu
     A turn of the session that was never settled, because that could not be written, is settled first.
     """
     recover(db, session_id)
-    now = utc_now()
+    now = opening.asked_at or utc_now()
     row = TurnRow(
         session_id=session_id,
         status=TurnStatus.RUNNING,
@@ -85,15 +86,15 @@ def settle(db: Session, turn: OpenTurn, outcome: Outcome) -> Entry | None:
     if row.status != TurnStatus.RUNNING:
         return _reply_of(db, turn.id)
     entry = None
+    now = outcome.ended_at or utc_now()
     if not outcome.reply.empty:
-        entry = _insert_reply(
-            db, turn.session_id, turn.id, turn.question.id, outcome.reply, outcome.entry_status
-        )
-    _close_turn(row, outcome.status, outcome.stop_reason, outcome.usage)
+        place = turn.session_id, turn.id, turn.question.id
+        entry = _insert_reply(db, *place, outcome.reply, outcome.entry_status, now)
+    _close_turn(row, outcome.status, outcome.stop_reason, outcome.usage, now)
     db.execute(delete(OpenReplyRow).where(OpenReplyRow.session_id == turn.session_id))
     if outcome.error is not None:
         error_trail.add(db, turn.session_id, turn.id, outcome.error)
-    db.get_one(SessionRow, turn.session_id).last_activity = utc_now()
+    db.get_one(SessionRow, turn.session_id).last_activity = now
     db.flush()
     return entry
 
@@ -103,14 +104,16 @@ def recover(db: Session, session_id: int) -> Turn | None:
 
     Returns the turn that it died in.
     """
+    now = utc_now()
     left = db.get(OpenReplyRow, session_id)
     if left is not None:
-        _insert_reply(db, session_id, left.turn_id, left.parent, _reply(left), EntryStatus.INTERRUPTED)
+        place = session_id, left.turn_id, left.parent
+        _insert_reply(db, *place, _reply(left), EntryStatus.INTERRUPTED, now)
         db.delete(left)
     running = TurnRow.session_id == session_id, TurnRow.status == TurnStatus.RUNNING
     found = list(db.scalars(select(TurnRow).where(*running).order_by(TurnRow.id)))
     for row in found:
-        _close_turn(row, TurnStatus.INTERRUPTED, "process ended", Usage())
+        _close_turn(row, TurnStatus.INTERRUPTED, "process ended", Usage(), now)
     db.flush()
     return _turn(found[-1]) if found else None
 
@@ -123,7 +126,8 @@ def open_reply(db: Session, session_id: int) -> Reply | None:
 def by_ids(db: Session, ids: list[int]) -> dict[int, Turn]:
     if not ids:
         return {}
-    return {row.id: _turn(row) for row in db.scalars(select(TurnRow).where(TurnRow.id.in_(ids)))}
+    rows = db.scalars(select(TurnRow).where(TurnRow.id.in_(ids)))
+    return {row.id: _turn(row) for row in rows if row.status in _STATUSES}
 
 
 def _turn(row: TurnRow) -> Turn:
@@ -140,7 +144,7 @@ def _turn(row: TurnRow) -> Turn:
 
 
 def _reply(row: OpenReplyRow) -> Reply:
-    return Reply(row.text, row.thinking, calls_from_json(row.calls))
+    return Reply(row.text, row.thinking, calls_or_none(row.calls))
 
 
 def _reply_of(db: Session, turn_id: int) -> Entry | None:
@@ -153,7 +157,7 @@ def _reply_of(db: Session, turn_id: int) -> Entry | None:
 
 
 def _insert_reply(
-    db: Session, session_id: int, turn_id: int, parent: int, reply: Reply, status: EntryStatus
+    db: Session, session_id: int, turn_id: int, parent: int, reply: Reply, status: EntryStatus, now: str
 ) -> Entry:
     entry = insert_entry(
         db,
@@ -168,17 +172,19 @@ def _insert_reply(
             thinking=reply.thinking,
             calls=reply.calls,
             status=status,
-            created_at=utc_now(),
+            created_at=now,
         ),
     )
     _move_head(db, entry)
     return entry
 
 
-def _close_turn(row: TurnRow, status: TurnStatus, stop_reason: str | None, usage: Usage) -> None:
+def _close_turn(
+    row: TurnRow, status: TurnStatus, stop_reason: str | None, usage: Usage, ended_at: str
+) -> None:
     row.status = status
     row.stop_reason = stop_reason
-    row.ended_at = utc_now()
+    row.ended_at = ended_at
     for name, value in asdict(usage).items():
         setattr(row, name, value)
 

@@ -12,6 +12,8 @@ from local_agent.domain.events import (
     Notice,
     Phase,
     PhaseChanged,
+    SavedAgain,
+    SavingFailed,
     Silence,
     TextDelta,
     ThinkingDelta,
@@ -63,6 +65,10 @@ class TurnView:
                 await self._write(text)
             case TurnEnded():
                 await self._end(event)
+            case SavedAgain(ids=ids):
+                self._transcript.rename(ids)
+            case SavingFailed():
+                pass  # a matter of the whole screen
             case _:
                 await self._remark(event)
 

@@ -1,0 +1,95 @@
+"""What can't be written to the database, as a text that a person can read, in a file that only they can."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from local_agent.config.private_files import private_folder, write_private
+from local_agent.domain.entries import Entry, EntryStatus
+from local_agent.domain.text import one_line, sanitise
+from local_agent.runtime.unsaved import UnsavedTurn
+
+_log = logging.getLogger(__name__)
+
+
+class SetAside:
+    """The file of one conversation; writing it again replaces it."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._path: Path | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """Where the file lies, once it was written."""
+        return self._path
+
+    def write(self, name: str, reason: str, turns: Sequence[UnsavedTurn], draft: str = "") -> Path | None:
+        """Write the turns and what was not sent yet; None when no folder takes the file.
+
+        ``name`` is the session's handle, or empty while it has none.
+        """
+        document = "\n\n".join(_parts(name, reason, turns, draft)) + "\n"
+        data = document.encode("utf-8", "replace")
+        for folder in self._folders():
+            try:
+                private_folder(folder)
+                path = self._path if self._path is not None and self._path.parent == folder else None
+                path = path or folder / f"{name or 'new'}-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.md"
+                write_private(path, data)
+            except OSError as error:
+                _log.warning("nothing can be set aside in %s: %s", folder, error)
+            else:
+                self._path = path
+                return path
+        return None
+
+    def _folders(self) -> Iterator[Path]:
+        if self._path is not None:
+            yield self._path.parent
+        if self._folder is not None:
+            yield self._folder
+        try:
+            yield Path(tempfile.mkdtemp(prefix="local-agent-unsaved-"))
+        except OSError as error:
+            _log.warning("there is no temporary folder: %s", error)
+
+
+def left_behind(folder: Path) -> tuple[str, ...]:
+    """What a start says of files that an earlier run has set aside."""
+    try:
+        count = sum(1 for path in folder.iterdir() if path.suffix == ".md")
+    except OSError:
+        return ()
+    if not count:
+        return ()
+    what = "A conversation that could not be saved lies" if count == 1 else f"{count} conversations lie"
+    return (f"{what} in {folder}: read it, then delete the file.",)
+
+
+def _parts(name: str, reason: str, turns: Sequence[UnsavedTurn], draft: str) -> Iterator[str]:
+    session = f"session {name}" if name else "a new session"
+    yield f"# Not saved: the end of {session}"
+    yield one_line(reason)
+    for turn in turns:
+        if not turn.stored or turn.reply is not None:
+            yield from _said("Question", turn.turn.question)
+        if turn.reply is not None:
+            cut_short = " (interrupted)" if turn.reply.status is EntryStatus.INTERRUPTED else ""
+            yield from _said(f"Answer{cut_short}", turn.reply)
+    if draft.strip():
+        yield "## Not sent yet"
+        yield sanitise(draft)
+
+
+def _said(what: str, entry: Entry) -> Iterator[str]:
+    yield f"## {what}, {entry.created_at}"
+    if entry.thinking.strip():
+        yield "### Thinking"
+        yield sanitise(entry.thinking)
+        yield "### Said"
+    yield sanitise(entry.text)
