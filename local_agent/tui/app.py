@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.command import Provider
 from textual.screen import Screen
 
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
 from local_agent.tui.launch import ExitReport, Launch
+from local_agent.tui.screens.breakpoints import size_classes
 from local_agent.tui.screens.chat import ChatScreen
 from local_agent.tui.screens.too_small import TooSmallScreen, too_small
 from local_agent.tui.signals import EndSignals
@@ -27,18 +26,11 @@ __all__ = ["ExitReport", "LocalAgentApp"]
 _log = logging.getLogger(__name__)
 
 
-def _palette() -> type[Provider]:
-    from local_agent.tui.commands.palette import PaletteProvider  # only where somebody opens it
-
-    return PaletteProvider
-
-
 class LocalAgentApp(App[ExitReport | None]):
     """Returns what the command line tells the person about the session they left."""
 
-    CSS_PATH = ["app.tcss", "screens/chat.tcss", "commands/palette.tcss"]  # noqa: RUF012  # Textual's own type
+    CSS_PATH = ["app.tcss", "screens/chat.tcss"]  # noqa: RUF012  # Textual's own type
     TITLE = "local-agent"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Quit", id="app.leave", show=False, priority=True)
     ]
@@ -59,6 +51,8 @@ class LocalAgentApp(App[ExitReport | None]):
             self.add_class("-ascii")
 
     def get_default_screen(self) -> Screen[None]:
+        # With the classes of its size from the start: what they change would all be styled once more.
+        self.chat.add_class(*size_classes(self.size))
         return self.chat
 
     def on_mount(self) -> None:
@@ -90,8 +84,11 @@ class LocalAgentApp(App[ExitReport | None]):
             self._driver.write(wrapped)
 
     def action_command_palette(self) -> None:
-        if not isinstance(self.screen, TooSmallScreen):
-            super().action_command_palette()
+        if self.use_command_palette and not isinstance(self.screen, TooSmallScreen):
+            from local_agent.tui.commands.palette import Palette, PaletteProvider
+
+            if not isinstance(self.screen, Palette):
+                self.push_screen(Palette([PaletteProvider], id="--command-palette"))
 
     def action_leave(self) -> None:
         """Leave in order."""

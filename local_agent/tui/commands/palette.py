@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 from textual.app import App
 from textual.binding import ActiveBinding
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
 
@@ -35,8 +35,14 @@ class _Composer(Protocol):
         """Replace the text."""
 
 
+class Palette(CommandPalette):
+    """Textual's palette in our dress."""
+
+    CSS_PATH = "palette.tcss"
+
+
 class PaletteProvider(Provider):
-    """For ``App.COMMANDS``: what can be done on the screen that the palette was opened on."""
+    """What can be done on the screen that the palette was opened on."""
 
     async def discover(self) -> Hits:
         for entry in self._entries():

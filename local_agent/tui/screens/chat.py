@@ -68,14 +68,14 @@ class ChatScreen(Doors):
         self.turns = TurnRunner(self, transcript, phase, self.glyphs)
         self.history = History(transcript, self.glyphs)
         transcript.pager = self.history
-        self._parts = (
+        self._seen_at_once = (
             Header(self.glyphs),
             transcript,
-            phase,
-            QueueStrip(self.glyphs),
             PromptPane(self.turns.queue, self._questions, self.glyphs),
             Footer(self.glyphs),
         )
+        self._queue_strip = QueueStrip(self.glyphs)
+        self._hidden_at_first = (phase, self._queue_strip)
 
     @property
     def busy(self) -> bool:
@@ -83,13 +83,15 @@ class ChatScreen(Doors):
         return self.turns.busy
 
     def compose(self) -> ComposeResult:
-        yield from self._parts
+        yield from self._seen_at_once
 
     def on_mount(self) -> None:
         self.show_facts()
         self.set_timer(FIRST_KEYS_SECONDS, self._start)
 
-    def _start(self) -> None:
+    async def _start(self) -> None:
+        await self.mount_all(self._hidden_at_first, before=self.pane)
+        self.show_facts()
         self.run_worker(start(self), group="start")
 
     def notify_line(self, text: str, kind: NoticeKind = "information") -> None:
@@ -105,7 +107,8 @@ class ChatScreen(Doors):
         """Draw header, footer and queue again; ``message`` takes the place of the hints."""
         self.header.facts = header_facts(self)
         self.footer.facts = footer_facts(self, message)
-        self.query_one(QueueStrip).show(self.turns.queue)
+        if self._queue_strip.is_attached:
+            self._queue_strip.show(self.turns.queue)
         self.pane.may_suspend = not self.busy
         self.greeting.show()
 

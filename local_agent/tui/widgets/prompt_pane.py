@@ -61,7 +61,6 @@ class PromptPane(Vertical):
         line: str
 
     composer = query_one(Composer)
-    completions = query_one(CompletionList)
 
     def __init__(self, queue: PromptQueue, questions: Questions, glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
@@ -72,9 +71,10 @@ class PromptPane(Vertical):
         self._glyphs = glyphs
         self._recall = Recall()
         self._recalled = ""
+        self.completions = CompletionList()
+        """Mounted when there is something to complete for the first time."""
 
     def compose(self) -> ComposeResult:
-        yield CompletionList()
         with Horizontal():
             yield Static(self._glyphs.prompt, id="sign", markup=False)
             yield Composer()
@@ -103,12 +103,12 @@ class PromptPane(Vertical):
         self.app.refresh()
 
     @on(TextArea.Changed)
-    def _changed(self, event: TextArea.Changed) -> None:
+    async def _changed(self, event: TextArea.Changed) -> None:
         event.stop()
         text = self.composer.text
         if self._recall.active and text != self._recalled:
             self._recall.end()
-        self._offer(() if self._recall.active else COMMANDS.complete(text))
+        await self._offer(() if self._recall.active else COMMANDS.complete(text))
         self.post_message(self.Edited())
 
     @on(Composer.Submitted)
@@ -150,15 +150,17 @@ class PromptPane(Vertical):
             self.composer.load(f"/{command.name} ")
 
     @on(Composer.CompletionClosed)
-    def _completion_closed(self) -> None:
-        self._offer(())
+    async def _completion_closed(self) -> None:
+        await self._offer(())
 
     @on(CompletionList.OptionSelected)
     def _clicked(self, event: CompletionList.OptionSelected) -> None:
         self.completions.highlighted = event.option_index
         self._completion_moved(Composer.CompletionMoved(0, submit=True))
 
-    def _offer(self, commands: Sequence[object]) -> None:
+    async def _offer(self, commands: Sequence[object]) -> None:
+        if commands and not self.completions.is_attached:
+            await self.mount(self.completions, before=0)
         self.completions.show(COMMANDS.complete(self.composer.text) if commands else ())
         self.composer.completing = bool(commands)
 
