@@ -12,7 +12,7 @@ import click
 from local_agent.cli.handles import quoted
 from local_agent.cli.startup import Startup
 from local_agent.cli.streams import say, write, write_json
-from local_agent.domain.errors import UsageError
+from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.text import one_line
 from local_agent.domain.times import local_time
 
@@ -94,7 +94,8 @@ def _ask(database: Path, backups: Path, copy: Holdings) -> None:
         raise UsageError("This replaces the database.", "Say so with --yes.")
     write(f"There now    {_holdings_words(look_at_holdings(database))}\n")
     write(f"In the copy  {_holdings_words(copy)}\n")
-    click.confirm("Replace what is there now, after copying it?", abort=True)
+    if not click.confirm("Replace what is there now, after copying it?"):
+        raise LocalAgentError("Nothing was changed.")
 
 
 def lines(found: Finding) -> Iterator[str]:

@@ -65,6 +65,7 @@ def check(path: Path, backups: Path, migrations: Path | None = None) -> Finding:
     found = Finding(str(path))
     newest = newest_copy(backups)
     found.last_backup = newest.name if newest is not None else None
+    back = way_back(backups, newest_schema(folder))
     try:
         found.exists = path.exists()
         if examine(path) is Content.NOTHING:
@@ -73,12 +74,11 @@ def check(path: Path, backups: Path, migrations: Path | None = None) -> Finding:
         with closing(connect_readonly(path)) as database:
             _Look(database, path, backups, folder, found).all()
     except StoreError as error:
-        found.problems.append(str(error))
+        found.problems.append(error.line)
+        back = back if isinstance(error.__cause__, sqlite3.Error) else error.hint
     except OSError as error:
         found.problems.append(f"{path} can't be read: {error.strerror}.")
-    else:
-        if found.problems:
-            found.way_out = way_back(backups, newest_schema(folder))
+    found.way_out = back if found.problems else ""
     return found
 
 

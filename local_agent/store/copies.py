@@ -28,6 +28,11 @@ NAMES_PER_SECOND = 1000
 ABANDONED_SECONDS = 3600
 
 
+NO_COPY = (
+    "There is no copy of it. Start local-agent: it offers to read what is left, or to set the file aside."
+)
+
+
 def back_up(path: Path, target: Path | None, backups: Path) -> Path:
     """Copy the database, whatever other processes write meanwhile; without ``target`` into ``backups``.
 
@@ -113,7 +118,7 @@ def way_back(backups: Path, schema: int | None = None) -> str:
     """What to do about a database that can't be used."""
     newest = newest_copy(backups, schema)
     if newest is None:
-        return "See what is left of it with: local-agent db check"
+        return NO_COPY
     return f"Go back to a copy with: local-agent db restore {shlex.quote(str(newest))}"
 
 

@@ -23,7 +23,7 @@ MAX_PATH_BYTES = 512 - len("-journal")
 """SQLite takes no longer names, those of the side files included."""
 
 LOCKED = ("The database is locked by another program.", "Close what holds it, then try again.")
-CHECK_IT = "See what can be read: local-agent db check. Go back to a copy: local-agent db restore FILE"
+CHECK_IT = "See what is left of it, and which copy to go back to, with: local-agent db check"
 
 _ELSEWHERE = "Move it away, or set LOCAL_AGENT_HOME to another folder."
 _NOT_OPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)

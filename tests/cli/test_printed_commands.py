@@ -104,6 +104,8 @@ def test_printed_commands_parse() -> None:
         "local-agent --resume a1b2c3d",
         "local-agent session untrash a1b2c3d",
         "local-agent --demo",
+        "local-agent db check",
+        "local-agent db restore x",
     } <= shown
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from local_agent.domain.errors import StoreError, UsageError
-from local_agent.store.copies import ABANDONED_SECONDS, back_up, newest_copy, way_back
+from local_agent.store.copies import ABANDONED_SECONDS, NO_COPY, back_up, newest_copy, way_back
 from local_agent.store.store import Store
 from tests.proofs.filled import read_rows
 from tests.store.samples import VERSION, talk
@@ -159,7 +159,7 @@ def test_what_a_killed_copy_left_is_removed_in_time(spoken: Path) -> None:
 
 
 def test_the_way_back_leads_to_the_newest_copy_that_can_be_read(spoken: Path) -> None:
-    assert way_back(backups(spoken)) == "See what is left of it with: local-agent db check"
+    assert way_back(backups(spoken)) == NO_COPY
     older = back_up(spoken, backups_made(spoken) / "local-agent-20260101T000000.db", backups(spoken))
     newer = back_up(spoken, backups_made(spoken) / "local-agent-20260102T000000.db", backups(spoken))
     with closing(sqlite3.connect(newer)) as db:
