@@ -46,7 +46,16 @@ def take(db: Session, root: str, session_id: int | None) -> Draft | None:
     if row is None:
         return None
     _own(row)
-    return Draft(row.text, tuple(json.loads(row.queue)))
+    return Draft(row.text, _queued(row.queue))
+
+
+def _queued(text: str) -> tuple[str, ...]:
+    """The prompts behind a running turn; none where they can't be read."""
+    try:
+        prompts = json.loads(text)
+    except ValueError:
+        return ()
+    return tuple(map(str, prompts)) if isinstance(prompts, list) else ()
 
 
 def _orphan(db: Session, workspace_id: int) -> DraftRow | None:

@@ -11,26 +11,27 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin
-from local_agent.store.failures import is_damage
 from local_agent.store.models import EntryRow
+from local_agent.store.salvage import each_readable, or_without
 from local_agent.store.stored_text import calls_from_json, calls_to_json, decode
 
 BATCH = 200
 
-_WALK = text("""
+_WALK = """
     WITH RECURSIVE path (id, parent, kind, turn_id, depth) AS (
         SELECT id, parent, kind, turn_id, 1 FROM entries INDEXED BY entries_path WHERE id = :leaf
         UNION ALL
         SELECT e.id, e.parent, e.kind, e.turn_id, path.depth + 1
         FROM path JOIN entries AS e INDEXED BY entries_path ON e.id = path.parent
-        WHERE path.depth < :limit AND path.kind != :stop AND e.id >= :floor AND e.id < path.id
+        WHERE path.depth < :limit AND path.kind IS NOT :stop AND e.id >= :floor AND e.id < path.id
     )
     SELECT id, parent, kind, turn_id FROM path
-""")
+"""
+_WALKS = text(_WALK), text(_WALK.replace("INDEXED BY entries_path", "NOT INDEXED"))
+"""The second reads the table, where the index itself is damaged."""
 
 # Always as many marks, so that the statement is compiled once.
 _MARKS = ", ".join("?" * BATCH)
@@ -98,10 +99,14 @@ def walk(
     if leaf is None:
         return []
     values = {"leaf": leaf, "limit": limit, "floor": floor, "stop": stop}
+    by_index, by_table = _WALKS
+    rows = or_without(lambda: db.execute(by_index, values).all(), None)
+    if rows is None:
+        rows = db.execute(by_table, values).all()
     # A damaged kind is no reason to lose the path: the entry's text will be found unreadable.
     return [
-        Node(id, parent, _KINDS.get(kind, Kind.MARKER), turn)
-        for id, parent, kind, turn in db.execute(_WALK, values).all()
+        Node(id, parent, _KINDS.get(kind, Kind.MARKER), turn if type(turn) is int else None)
+        for id, parent, kind, turn in rows
     ]
 
 
@@ -121,7 +126,7 @@ def with_results(db: Session, nodes: Sequence[Node]) -> list[Node]:
     results: dict[int, list[Node]] = {}
     turns = {node.id: node.turn_id for node in nodes if node.kind is Kind.ASSISTANT}
     for ids in _batches(list(turns)):
-        for key, parent in sorted(_rows(db, _RESULTS, ids)):
+        for key, parent in sorted(or_without(lambda: _rows(db, _RESULTS, ids), ())):  # noqa: B023 - called at once
             results.setdefault(parent, []).append(Node(key, parent, Kind.RESULT, turns[parent]))
     return [each for node in reversed(nodes) for each in (node, *results.get(node.id, ()))]
 
@@ -138,15 +143,8 @@ def read(db: Session, nodes: Sequence[Node], session_id: int = 0) -> list[Entry]
 
 
 def _fetch(db: Session, ids: Sequence[int]) -> dict[int, Entry]:
-    try:
-        rows = _rows(db, _TEXTS, ids)
-    except DBAPIError as error:
-        if not is_damage(error):
-            raise
-        if len(ids) == 1:
-            return {}
-        return {key: entry for each in ids for key, entry in _fetch(db, [each]).items()}
-    return {row[0]: entry for row in rows if (entry := _entry(row)) is not None}
+    rows = each_readable(ids, lambda some: _rows(db, _TEXTS, some), lambda _: None)
+    return {row[0]: entry for row in rows if row is not None and (entry := _entry(row)) is not None}
 
 
 def _rows(db: Session, statement: str, ids: Sequence[int]) -> Sequence[Any]:

@@ -143,6 +143,7 @@ class _Lane:
                 except (DBAPIError, sqlite3.Error) as error:
                     if is_busy(error) and not self._closing.is_set() and attempt.may_wait():
                         continue
+                    self._begin_anew()
                     explained = explain(error)
                     if explained is None:
                         raise
@@ -167,6 +168,13 @@ class _Lane:
                 driver_of(connection).execute("PRAGMA query_only = ON")
             self._connection = connection
         return self._connection
+
+    def _begin_anew(self) -> None:
+        """Take another connection: SQLite ends some transactions by itself, and this one may not know."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(DBAPIError):
+                connection.close()
 
     def _disconnect(self) -> None:
         if self._connection is not None:

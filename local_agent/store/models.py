@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Float, ForeignKey, Index, Integer, Text, UniqueConstraint
+from sqlalchemy import Boolean, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from local_agent.store.stored_text import StoredText
+from local_agent.store.stored_text import Real, StoredText, Whole, Word
 
 
 class Base(DeclarativeBase):
     """All tables of the database."""
 
-    type_annotation_map = {str: Text, int: Integer, bool: Boolean, float: Float}  # noqa: RUF012  # SQLAlchemy's own declaration
+    type_annotation_map = {str: Word, int: Whole, bool: Boolean, float: Real}  # noqa: RUF012  # SQLAlchemy's own declaration
 
 
 class WorkspaceRow(Base):

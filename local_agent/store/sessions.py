@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, func, literal, literal_column, select, tuple_, update
+from collections.abc import Collection, Iterator
+from itertools import islice
+
+from sqlalchemy import ColumnElement, Select, func, literal, literal_column, select, tuple_, update
 from sqlalchemy.orm import Session, aliased
 
 from local_agent.domain.errors import UnknownSession
@@ -11,6 +14,7 @@ from local_agent.domain.sessions import ListPlace, NewSession, SessionInfo, Work
 from local_agent.store.clock import utc_now
 from local_agent.store.leases import holder_of
 from local_agent.store.models import ErrorRow, LeaseRow, SessionRow, WorkspaceRow
+from local_agent.store.salvage import each_readable, indexed_sessions, or_without, unreadable_session
 from local_agent.store.stored_text import StoredText
 
 _Rows = Select[SessionRow, str, int, LeaseRow, str]
@@ -40,7 +44,62 @@ def _rows() -> _Rows:
 
 
 def _infos(db: Session, query: _Rows) -> list[SessionInfo]:
-    return [_info(*row) for row in db.execute(query)]
+    return [_info(*row) for row in db.execute(query).all()]
+
+
+def _found(db: Session, which: ColumnElement[bool]) -> list[SessionInfo]:
+    """The session, if there is one; what stands beside its row is left out where it is damaged."""
+    found = or_without(lambda: _infos(db, _rows().where(which)), None)
+    if found is not None:
+        return found
+    rows = db.scalars(select(SessionRow).where(which)).all()
+    return [_info(row, _root(db, row.workspace_id), 0, None, None) for row in rows]
+
+
+def _root(db: Session, workspace_id: int) -> str:
+    query = select(WorkspaceRow.root).where(WorkspaceRow.id == workspace_id)
+    return or_without(lambda: db.scalar(query), None) or ""
+
+
+def _listed(
+    db: Session, query: _Rows, workspace_root: str | None, limit: int | None = None, *, trashed: bool = False
+) -> list[SessionInfo]:
+    """The rows that ``query`` asks for, newest first, of a folder or of all."""
+    query = query.where(SessionRow.trashed.is_(trashed)).order_by(*_NEWEST_FIRST)
+    home = select(WorkspaceRow.id).where(WorkspaceRow.root == workspace_root).scalar_subquery()
+    here = query if workspace_root is None else query.where(SessionRow.workspace_id == home)
+    found = or_without(lambda: _infos(db, here.limit(limit)), None)
+    return list(islice(_salvaged(db, query, workspace_root, trashed), limit)) if found is None else found
+
+
+def _salvaged(db: Session, query: _Rows, workspace_root: str | None, trashed: bool) -> Iterator[SessionInfo]:
+    """``query`` answered from what can be read; a session whose row can't is listed as such."""
+    here = _workspace_ids(db, workspace_root)
+    known = {
+        each.id: each
+        for each in indexed_sessions(db)
+        if each.trashed is trashed and (here is None or each.workspace_id in here)
+    }
+    yield from each_readable(
+        list(known),
+        lambda ids: _infos(db, query.where(SessionRow.id.in_(ids))),
+        lambda lost: _beside(db, lost) or unreadable_session(db, known[lost], workspace_root or ""),
+    )
+
+
+def _workspace_ids(db: Session, root: str | None) -> Collection[int] | None:
+    """The folder's, by index or by table; None for every folder, also where neither can be read."""
+    if root is None:
+        return None
+    by_index = select(WorkspaceRow.id).where(WorkspaceRow.root == root)
+    by_table = select(WorkspaceRow.id).where(WorkspaceRow.root.op("||")("") == root)
+    found = or_without(lambda: db.scalars(by_index).all(), None)
+    return found if found is not None else or_without(lambda: db.scalars(by_table).all(), None)
+
+
+def _beside(db: Session, session_id: int) -> SessionInfo | None:
+    """The session alone, when what is damaged is only what stands beside its row."""
+    return next(iter(or_without(lambda: _found(db, SessionRow.id == session_id), [])), None)
 
 
 def _info(
@@ -74,14 +133,14 @@ def _info(
 
 
 def by_id(db: Session, session_id: int) -> SessionInfo:
-    (info,) = _infos(db, _rows().where(SessionRow.id == session_id))
+    (info,) = _found(db, SessionRow.id == session_id)
     return info
 
 
 def by_handle(db: Session, handle: str) -> SessionInfo:
     """Raises ``UsageError`` for what is no handle and ``UnknownSession`` for one that nothing has."""
     exact = parse_handle(handle, _known(db) if len(handle.strip()) != 7 else ())
-    found = _infos(db, _rows().where(SessionRow.handle == exact))
+    found = _found(db, SessionRow.handle == exact)
     if not found:
         raise UnknownSession(f"No session has the handle {exact}.", offer(exact, _known(db)))
     return found[0]
@@ -94,33 +153,24 @@ def _known(db: Session) -> list[str]:
 
 def latest(db: Session, workspace_root: str) -> SessionInfo | None:
     """The workspace's newest session by what was written last; neither trashed nor made by ``-p``."""
-    query = _listed(workspace_root, trashed=False).where(~SessionRow.headless).limit(1)
-    return next(iter(_infos(db, query)), None)
+    return next(iter(_listed(db, _rows().where(~SessionRow.headless), workspace_root, 1)), None)
 
 
 def page(
     db: Session, workspace_root: str | None, text_filter: str, limit: int, before: ListPlace | None
 ) -> list[SessionInfo]:
     """Sessions out of the trash, newest first; ``before`` is where the page before ended."""
-    query = _listed(workspace_root, trashed=False).limit(limit)
+    query = _rows()
     if before is not None:
         query = query.where(tuple_(SessionRow.last_entry, SessionRow.id) < tuple_(*before))
     name = SessionRow.handle.op("||")(literal_column("' '")).op("||")(literal_column("sessions.title"))
     for word in text_filter.split():
         query = query.where(name.op("GLOB")(literal(subsequence(word), StoredText)))
-    return _infos(db, query)
+    return _listed(db, query, workspace_root, limit)
 
 
 def trashed(db: Session, workspace_root: str | None) -> list[SessionInfo]:
-    return _infos(db, _listed(workspace_root, trashed=True))
-
-
-def _listed(workspace_root: str | None, *, trashed: bool) -> _Rows:
-    query = _rows().where(SessionRow.trashed.is_(trashed)).order_by(*_NEWEST_FIRST)
-    if workspace_root is not None:
-        mine = select(WorkspaceRow.id).where(WorkspaceRow.root == workspace_root).scalar_subquery()
-        query = query.where(SessionRow.workspace_id == mine)
-    return query
+    return _listed(db, _rows(), workspace_root, trashed=True)
 
 
 def subsequence(word: str) -> str:

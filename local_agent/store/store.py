@@ -24,7 +24,7 @@ from local_agent.store.leases import KernelLocks
 from local_agent.store.migrate import migrate, update_pending
 from local_agent.store.patience import Patience
 from local_agent.store.private_copy import PrivateCopy
-from local_agent.store.revisions import newest_schema
+from local_agent.store.revisions import migrations_folder, newest_schema, schema_number, shipped
 from local_agent.store.transcripts import Transcripts
 
 
@@ -92,9 +92,12 @@ class Store(Catalogue, Transcripts):
         try:
             examine(copy.path)
             engine = open_engine(copy.path, lone=True)
-            schema = migrate(engine, copy.path, copy.path.parent / "backups", program_version)
+            schema = schema_number(shipped(migrations_folder()))
             with engine.connect() as connection:
-                driver_of(connection).execute("PRAGMA query_only = ON")
+                driver = driver_of(connection)
+                if driver.execute("PRAGMA user_version").fetchone() != (schema,):
+                    migrate(engine, copy.path, copy.path.parent / "backups", program_version)
+                driver.execute("PRAGMA query_only = ON")
         except BaseException:
             copy.remove()
             raise

@@ -1,4 +1,4 @@
-"""Text that comes back exactly as it went in: NUL and lone surrogates included."""
+"""Column types: text comes back as it went in, and what nothing of ours wrote has its column's type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import cast as typed
 
-from sqlalchemy import ColumnElement, Dialect, LargeBinary, Text, cast, type_coerce
+from sqlalchemy import ColumnElement, Dialect, Float, Integer, LargeBinary, Text, cast, type_coerce
 from sqlalchemy.types import TypeDecorator
 
 from local_agent.domain.entries import ToolCall
@@ -39,11 +39,45 @@ class StoredText(TypeDecorator[str]):
 
     def process_result_value(self, value: object, dialect: Dialect) -> str | None:
         if not isinstance(value, bytes):
-            return typed("str | None", value)
+            return None if value is None else str(value)
         try:
             return decode(value)
         except UnicodeDecodeError:
             return value.decode("utf-8", "replace")
+
+
+class Word(TypeDecorator[str]):
+    """A short text of the program's own. Columns hold what was put into them; this one gives text."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_result_value(self, value: object, dialect: Dialect) -> str | None:
+        if type(value) is str or value is None:
+            return value
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+class Whole(TypeDecorator[int]):
+    """A whole number; 0 for what is none."""
+
+    impl = Integer
+    cache_ok = True
+
+    def process_result_value(self, value: object, dialect: Dialect) -> int | None:
+        if type(value) is int or value is None:
+            return value
+        return int(value) if isinstance(value, float) and value.is_integer() else 0
+
+
+class Real(TypeDecorator[float]):
+    """A measured number; None for what is none."""
+
+    impl = Float
+    cache_ok = True
+
+    def process_result_value(self, value: object, dialect: Dialect) -> float | None:
+        return float(value) if isinstance(value, int | float) else None
 
 
 def calls_to_json(calls: Iterable[ToolCall]) -> str:
@@ -59,3 +93,11 @@ def calls_from_json(text: str) -> tuple[ToolCall, ...]:
         ToolCall(str(row["id"]), str(row["name"]), typed("Mapping[str, object]", row["arguments"]))
         for row in rows
     )
+
+
+def calls_or_none(text: str) -> tuple[ToolCall, ...]:
+    """The calls of a reply that never became an entry; none where they can't be read."""
+    try:
+        return calls_from_json(text)
+    except (ValueError, KeyError, TypeError):
+        return ()
