@@ -9,6 +9,7 @@ from textual.widgets import Input, Static
 
 from local_agent.tui.screens.sessions import SessionsScreen
 from local_agent.tui.widgets.row_list import RowList
+from local_agent.tui.widgets.session_browser import PAGE
 from local_agent.tui.widgets.session_preview import SessionPreview
 from tests.store.samples import new_session, opening, settled
 from tests.tui.pilots import screen_text, until
@@ -161,7 +162,7 @@ async def test_every_session_can_be_reached_and_costs_no_widget(home: Path) -> N
     async with runtime_of(home) as runtime:
         app = Stage(screen := SessionsScreen(runtime))
         async with app.run_test(size=(100, 30)) as pilot:
-            await until(pilot, lambda: len(screen.browser.loaded) == 100)
+            await until(pilot, lambda: len(screen.browser.loaded) == PAGE)
             widgets = len(screen.query("*"))
             for _ in range(3):
                 await pilot.press("ctrl+end")

@@ -66,9 +66,11 @@ class SessionsScreen(Screen[str | None]):
         self.title_input = Input(id="new-title", compact=True)
         self._heading = Static(id="heading", markup=False)
         self._line = Static(id="line", markup=False)
+        self._line.display = False
         self._source = source
         self._current = current
         self._glyphs = glyphs
+        self._said = ("", "")
         self._everywhere = False
         self._renaming: SessionInfo | None = None
         self._trashed: SessionInfo | None = None
@@ -82,7 +84,6 @@ class SessionsScreen(Screen[str | None]):
         yield KeyLine(self._glyphs)
 
     def on_mount(self) -> None:
-        self._say("")
         self._show_heading()
         self.filter_input.focus()
 
@@ -207,8 +208,12 @@ class SessionsScreen(Screen[str | None]):
         self.browser.reload()
 
     def _say(self, text: str, style: str = "$text-muted") -> None:
-        self._line.update(Content.styled(one_line(text), style))
-        self._line.display = bool(text)
+        said = (one_line(text), style)
+        if said != self._said:
+            # Every update lays the whole screen out again.
+            self._said = said
+            self._line.update(Content.styled(*said))
+            self._line.display = bool(text)
 
     def _show_heading(self) -> None:
         where = "all folders" if self._everywhere else folder_name(self._source.workspace_root)

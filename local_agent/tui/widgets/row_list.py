@@ -32,8 +32,10 @@ class Row(Visual):
         self, width: int, height: int | None, style: Style, options: RenderOptions
     ) -> list[Strip]:
         room = max(width - POINTER_WIDTH, 1)
-        line = Content.assemble(" " * POINTER_WIDTH, fit(self._draw(room), room))
-        return line.render_strips(width, 1, style, options)
+        # Content's own way to strips wraps and aligns, which costs more than all else of a row.
+        parts = fit(self._draw(room), room).render(style, "", options.get_style)
+        segments = [Segment(text, (style + part).rich_style) for text, part in parts]
+        return [Strip([Segment(" " * POINTER_WIDTH, style.rich_style), *segments], width)]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
         return container_width

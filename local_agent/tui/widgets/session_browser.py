@@ -24,7 +24,7 @@ from local_agent.tui.widgets.row_list import Row, RowList
 from local_agent.tui.widgets.session_preview import SessionPreview
 from local_agent.tui.widgets.session_row import SessionRow
 
-PAGE = 100
+PAGE = 50
 PREVIEW_SECONDS = 0.08
 PREVIEW_ENTRIES = 12
 PREVIEW_FROM_WIDTH = 76
@@ -136,7 +136,7 @@ class SessionBrowser(Horizontal):
     @work(group="rows", exclusive=True)
     async def _load(self, *, more: bool = False) -> None:
         before = self._loaded[-1].place if more and self._loaded else None
-        limit = max(PAGE, self.app.size.height * 2)
+        limit = max(PAGE, self.app.size.height)
         try:
             page = await self._page(before, limit)
         except LocalAgentError as error:

@@ -63,7 +63,9 @@ class SessionPreview(Vertical):
             lines.append(Content.styled("open here", "$text-primary"))
         elif session.holder is not None:
             lines.append(Content.styled(holder_line(session), "$text-warning"))
-        self._about.update(Content("\n").join(lines))
+        about = Content("\n").join(lines)
+        if about != self._about.content:
+            self._about.update(about)
 
     def show_tail(self, tail: Slice) -> None:
         """The messages, scrolled to the last one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from textual.content import Content
+from textual.content import Content, Span
 
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
@@ -49,20 +49,22 @@ class SessionRow:
         name = one_line(self._session.title)
         if self._session.forked_from:
             name = f"{self._glyphs.fork} {name}"
-        handle, title = self._session.handle, fit_text(name, left)
+        handle, title = self._session.handle, fit_text(one_line(self._session.title), left)
         facts = "".join(_GAP + self._fact(name) for name in _WIDTHS if name in shown - {"marks"})
-        row = Content.assemble(
-            (handle + _GAP, "$text-muted"),
-            title,
-            (facts, "$text-muted"),
-            *(self._marks() if "marks" in shown else ()),
-        )
-        for start, end in found(self._typed, handle):
-            row = row.stylize("underline", start, end)
-        for start, end in found(self._typed, title.rstrip()):
-            offset = _HANDLE + len(_GAP)
-            row = row.stylize("underline", start + offset, end + offset)
-        return row
+        texts, spans, length = [], [], 0
+        marks = self._marks() if "marks" in shown else ()
+        for text, style in ((handle + _GAP, "$text-muted"), (title, ""), (facts, "$text-muted"), *marks):
+            texts.append(text)
+            if style:
+                spans.append(Span(length, length + len(text), style))
+            length += len(text)
+        at_title = _HANDLE + len(_GAP)
+        spans += [Span(start, end, "underline") for start, end in found(self._typed, handle)]
+        spans += [
+            Span(at_title + start, at_title + end, "underline")
+            for start, end in found(self._typed, title.rstrip())
+        ]
+        return Content("".join(texts), spans)
 
     def _fact(self, name: str) -> str:
         session, width = self._session, _WIDTHS[name]
