@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from local_agent.domain.entries import Origin
 from local_agent.domain.errors import ModelError
 from local_agent.domain.ports import ChatRequest, Opening
 from local_agent.domain.requests import Message
+from local_agent.domain.sessions import Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class TurnPlan:
     """The server shortens long prompts by itself instead of refusing them."""
     refusal: ModelError | None = None
     """Known beforehand to fail: the question is stored and the failure recorded, nothing is sent."""
+    unsent: Callable[[], Draft | None] | None = None
+    """See ``Opening``."""
 
     def opening(self) -> Opening:
         """What is committed before anything is sent."""
@@ -47,6 +50,7 @@ class TurnPlan:
             context=self.context,
             system_prompt=self.system_prompt,
             origin=self.origin,
+            unsent=self.unsent,
         )
 
     def request(self, messages: tuple[Message, ...]) -> ChatRequest:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from local_agent.domain.entries import (
 from local_agent.domain.events import Phase
 from local_agent.domain.models import ModelInfo, ServerState
 from local_agent.domain.requests import Message
+from local_agent.domain.sessions import Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,9 @@ class Opening:
     origin: Origin = Origin.PERSON
     asked_at: str = ""
     """UTC, ISO 8601, of a question that is written later than it was asked; else empty."""
+    unsent: Callable[[], Draft | None] | None = None
+    """Tells what is left to be sent once this question is stored, None when that is nobody's business any
+    more; both are written as one."""
 
 
 @dataclass(frozen=True, slots=True)

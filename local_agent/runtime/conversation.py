@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
 from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReported
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import ModelInfo, ServerState
-from local_agent.domain.sessions import Holder, SessionInfo
+from local_agent.domain.sessions import Draft, Holder, SessionInfo
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.planning import Planner
 from local_agent.runtime.saving_news import News, SavingNews
@@ -123,9 +123,13 @@ class Conversation:
         if tail.turns:
             self._weigh(tail.turns[max(tail.turns)].usage)
 
-    def ask(self, text: str) -> AsyncGenerator[Event, None]:
-        """Run one turn. Closing or cancelling the generator records the interruption."""
-        return self._turn(text, self._head)
+    def ask(self, text: str, unsent: Callable[[], Draft | None] | None = None) -> AsyncGenerator[Event, None]:
+        """Run one turn. Closing or cancelling the generator records the interruption.
+
+        ``unsent`` tells what is left of the person's draft when the question is about to be stored: it
+        replaces the saved one in the same transaction, so that the question is always in one of both.
+        """
+        return self._turn(text, self._head, unsent=unsent)
 
     async def retry(self) -> AsyncGenerator[Event, None]:
         """Ask the last question again as a new branch."""
@@ -194,14 +198,18 @@ class Conversation:
             await self._journal.held.release()
 
     async def _turn(
-        self, text: str, parent: int | None, context: str | None = None
+        self,
+        text: str,
+        parent: int | None,
+        context: str | None = None,
+        unsent: Callable[[], Draft | None] | None = None,
     ) -> AsyncGenerator[Event, None]:
         self._require_writable()
         self.busy = True
         self._stop.clear()
         self._store.hurry(None)
         try:
-            plan = await self._plan(text, parent, context)
+            plan = replace(await self._plan(text, parent, context), unsent=unsent)
             self._agent = Agent(self._planner.backend, self._journal)
             if self._stop.is_set():
                 self._agent.stop()

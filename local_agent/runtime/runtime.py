@@ -169,10 +169,18 @@ class Runtime:
         """What the runtime view and the doctor show."""
         return await gather_facts(self, self._store, conversation)
 
-    async def save_draft(self, conversation: Conversation | None, draft: Draft) -> None:
-        """Keep unsent work for its session, or for none yet; an empty draft is dropped."""
+    async def save_draft(
+        self, conversation: Conversation | None, draft: Draft, *, moved_from: Conversation | None = None
+    ) -> None:
+        """Keep unsent work for its session, or for none while there is none that is ours to write.
+
+        An empty draft is dropped. ``moved_from`` is the conversation that it was kept for before.
+        """
         if self.saved and self.writable:
-            await self._store.save_draft(self.workspace_root, _session_id(conversation), draft)
+            place, before = _writable_id(conversation), _writable_id(moved_from)
+            await self._store.save_draft(
+                self.workspace_root, place, draft, moved_from=before if before != place else None
+            )
 
     async def take_draft(self, conversation: Conversation | None) -> Draft | None:
         """The session's own draft; for None, the workspace's of a process that is dead."""
@@ -270,6 +278,10 @@ async def _opened(database: Path, on_wait: Callable[[bool], None] | None) -> Sto
     except asyncio.CancelledError:
         patience.call_off()
         raise
+
+
+def _writable_id(conversation: Conversation | None) -> int | None:
+    return None if conversation is None or conversation.read_only else _session_id(conversation)
 
 
 def _session_id(conversation: Conversation | None) -> int | None:

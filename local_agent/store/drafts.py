@@ -15,8 +15,13 @@ from local_agent.store.processes import ProcessIdentity, this_process
 
 
 def save(db: Session, root: str, session_id: int | None, draft: Draft) -> None:
-    """Replace what is kept for this place; an empty draft removes it and writes nothing."""
+    """Replace what is kept for this place; an empty draft removes it and writes nothing.
+
+    What this process kept without a session becomes the session's with it.
+    """
     place = sessions.workspace(db, root)
+    if place is not None and session_id is not None:
+        db.execute(delete(DraftRow).where(*_ours(place.id, None)))
     if draft.empty:
         if place is not None:
             db.execute(delete(DraftRow).where(*_ours(place.id, session_id)))

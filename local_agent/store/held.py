@@ -14,7 +14,7 @@ from local_agent.domain.entries import Entry, Turn
 from local_agent.domain.errors import StoreError
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
 from local_agent.domain.sessions import SessionInfo
-from local_agent.store import history, leases, sessions, turns
+from local_agent.store import drafts, history, leases, sessions, turns
 from local_agent.store.gateway import Gateway
 from local_agent.store.leases import Lease
 
@@ -46,7 +46,11 @@ class HeldSession:
     async def begin(self, opening: Opening) -> OpenTurn:
         """Commit the question before its request goes out."""
 
+        unsent = opening.unsent() if opening.unsent is not None else None
+
         def work(db: Session) -> OpenTurn:
+            if unsent is not None:
+                drafts.save(db, self.info.workspace_root, self.info.id, unsent)
             return turns.begin(db, self.info.id, self.info.handle, opening)
 
         turn = await self._write(work, "turn.begin")

@@ -14,7 +14,7 @@ from local_agent.domain.errors import SessionHeld, StoreError
 from local_agent.domain.handles import new_handle
 from local_agent.domain.ports import Opening, OpenTurn
 from local_agent.domain.sessions import NewSession, SessionInfo
-from local_agent.store import leases, sessions, turns
+from local_agent.store import drafts, leases, sessions, turns
 from local_agent.store.gateway import Gateway
 from local_agent.store.held import HeldSession
 from local_agent.store.leases import FIRST_GENERATION, KernelLocks, Lease
@@ -118,6 +118,7 @@ class Holding:
         if lock is None:
             raise _HandleTaken
         token = leases.new_token()
+        unsent = opening.unsent() if opening.unsent is not None else None
 
         def work(db: Session) -> tuple[OpenTurn, SessionInfo]:
             if db.scalar(select(SessionRow.id).where(SessionRow.handle == handle)) is not None:
@@ -125,6 +126,8 @@ class Holding:
             session_id = sessions.insert_session(db, handle, new)
             leases.record_holder(db, session_id, FIRST_GENERATION, token)
             db.flush()
+            if unsent is not None:
+                drafts.save(db, new.workspace_root, session_id, unsent)
             turn = turns.begin(db, session_id, handle, opening)
             return turn, sessions.by_id(db, session_id)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy.orm import Session
 
 from local_agent.config.private_files import private_folder
-from local_agent.domain.errors import Damaged, NotSaved
+from local_agent.domain.errors import Damaged, LeaseLost, NotSaved
 from local_agent.domain.ports import Opening, OpenTurn
 from local_agent.domain.sessions import Draft, NewSession
 from local_agent.store import drafts
@@ -150,12 +151,22 @@ class Store(Catalogue, Transcripts):
         """Take the lease from whoever has it."""
         return await self._holding.take_over(handle)
 
-    async def save_draft(self, workspace_root: str, session_id: int | None, draft: Draft) -> None:
-        """Replace the unsent work of a session, or of this process while there is none; empty removes it."""
+    async def save_draft(
+        self, workspace_root: str, session_id: int | None, draft: Draft, *, moved_from: int | None = None
+    ) -> None:
+        """Replace the unsent work of a session, or of this process while there is none; empty removes it.
+
+        What was kept of it in session ``moved_from`` is removed in the same transaction, unless that
+        session is another process's by now.
+        """
 
         def work(db: Session) -> None:
             if session_id is not None:
                 self._holding.require_not_elsewhere(db, session_id)
+            if moved_from is not None:
+                with suppress(LeaseLost):
+                    self._holding.require_not_elsewhere(db, moved_from)
+                    drafts.save(db, workspace_root, moved_from, Draft(""))
             drafts.save(db, workspace_root, session_id, draft)
 
         await self._gateway.write(work, "draft.save")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -23,57 +24,58 @@ _EMPTY = Draft("")
 
 
 class DraftKeeper:
-    """Saves the newest draft it was told, for the conversation it was told it with."""
+    """Saves what ``unsent`` says whenever it is told that it changed, for the conversation on screen then."""
 
-    def __init__(self, screen: Screen[Any]) -> None:
+    def __init__(self, screen: Screen[Any], unsent: Callable[[], Draft]) -> None:
         self.runtime: Runtime | None = None
         self._screen = screen
+        self._unsent = unsent
         self._timer: Timer | None = None
         self._wanted: tuple[Conversation | None, Draft] = (None, _EMPTY)
-        self._saved: tuple[int | None, Draft] = (None, _EMPTY)
+        self._saved: tuple[Conversation | None, Draft] = (None, _EMPTY)
 
-    def note(self, conversation: Conversation | None, draft: Draft) -> None:
-        """This is unsent now."""
-        self._wanted = (conversation, draft)
+    def note(self, conversation: Conversation | None) -> None:
+        """Something else is unsent now."""
+        self._wanted = (conversation, self._unsent())
         if self._timer is None and self.runtime is not None:
             self._timer = self._screen.set_timer(SAVE_SECONDS, self.save)
+
+    def give(self, conversation: Conversation) -> Draft | None:
+        """What is unsent now, for a turn that stores it with its question; None when it is another's."""
+        if conversation is not self._wanted[0]:
+            return None
+        draft = self._unsent()
+        self._wanted = self._saved = (conversation, draft)
+        return draft
 
     async def save(self) -> None:
         """Save now what was noted last, if it is not saved yet."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        conversation, draft = self._wanted
-        info = conversation.info if conversation is not None else None
-        place = info.id if info is not None else None
-        if self.runtime is None or (conversation is not None and conversation.read_only):
+        wanted, saved = self._wanted, self._saved
+        if self.runtime is None or wanted == saved:
             return
-        before_place, before = self._saved
-        if (place, draft) == self._saved or (draft.empty and before.empty):
+        self._saved = wanted
+        if wanted[1].empty and saved[1].empty:
             return
-        self._saved = (place, draft)
         try:
-            if place is not None and before_place is None and not before.empty:
-                # The conversation got its session: what was kept without one is its own now.
-                await self.runtime.save_draft(None, _EMPTY)
-            await self.runtime.save_draft(conversation, draft)
+            await self.runtime.save_draft(*wanted, moved_from=saved[0])
         except LeaseLost:
             self._screen.post_message(TurnRunner.SessionLost())
         except StoreError as error:
+            self._saved = saved
             _log.warning("the draft is not saved: %s", error)
 
     async def take(self, conversation: Conversation | None) -> Draft:
-        """What was left unsent here, and is this process's from now on."""
+        """What was left unsent here."""
         if self.runtime is None:
             return _EMPTY
         try:
-            draft = await self.runtime.take_draft(conversation)
+            draft = await self.runtime.take_draft(conversation) or _EMPTY
         except StoreError as error:
             _log.warning("the draft can't be read: %s", error)
             return _EMPTY
-        if draft is None:
-            return _EMPTY
-        info = conversation.info if conversation is not None else None
-        self._saved = (info.id if info is not None else None, draft)
-        self._wanted = (conversation, draft)
+        if conversation is self._saved[0]:
+            self._saved = (conversation, draft)
         return draft

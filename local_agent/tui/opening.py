@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from local_agent.domain.errors import LocalAgentError, SessionHeld
 from local_agent.domain.sessions import Draft
 from local_agent.tui.history import TAIL_ENTRIES
-from local_agent.tui.widgets.prompt_pane import PromptPane
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Slice
@@ -64,18 +63,20 @@ async def drop_to_mirror(screen: ChatScreen) -> None:
 
 async def take_up(screen: ChatScreen, prompt: str) -> None:
     """Send a prompt to a session that was only read, if nobody holds it any more."""
-    runtime, view = screen.runtime, screen.conversation
-    screen.composer.load(prompt)
+    runtime, view, queue = screen.runtime, screen.conversation, screen.turns.queue
     if runtime is None or view is None or view.writer is not None:
+        screen.composer.load(prompt)
         screen.notify_line("This session is open read-only: open another one, or /new.", "warning")
         return
+    queue.sending = prompt
     try:
         await replace(screen, await runtime.resume(view.handle))
     except LocalAgentError as error:
+        queue.sending = ""
+        screen.composer.load(prompt)
         screen.notify_line(str(error), "error")
         return
-    screen.composer.load("")
-    screen.pane.post_message(PromptPane.Prompted(prompt))
+    screen.send_prompt(prompt)
 
 
 async def may_leave(screen: ChatScreen) -> bool:
@@ -120,18 +121,18 @@ async def replace(screen: ChatScreen, conversation: Conversation, *, drop_draft:
     before = screen.conversation
     screen.workers.cancel_group(screen, "mirror")
     tail = await conversation.tail(TAIL_ENTRIES)
-    # What stays typed goes along; what is dropped is dropped from where it was kept, too.
-    screen.drafts.note(before, Draft(""))
-    await screen.drafts.save()
-    screen.conversation = conversation
-    await screen.history.show(conversation, tail)
     own = Draft("")
     if conversation.handle and not conversation.read_only:
         own = await screen.drafts.take(conversation)
+    screen.conversation = conversation
+    await screen.history.show(conversation, tail)
     if drop_draft:
         screen.composer.load("")
     else:
         put_back(screen, own)
+    # What stays typed goes along in one step; what is dropped is dropped from where it was kept, too.
+    screen.note_draft()
+    await screen.drafts.save()
     if before is not None:
         await before.close()
     await _settle_in(screen, conversation, tail)

@@ -11,14 +11,21 @@ class PromptQueue:
     def __init__(self) -> None:
         self.queued: list[str] = []
         self.held: list[str] = []
+        self.sending = ""
+        """The prompt that was sent but whose turn has not begun: nobody else keeps it yet."""
 
     def __bool__(self) -> bool:
         return bool(self.queued or self.held)
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """All of them, in the order in which they were typed."""
+        """What waits, in the order in which it was typed."""
         return (*self.held, *self.queued)
+
+    @property
+    def unsent(self) -> tuple[str, ...]:
+        """What would be lost with this process, in the order in which it was typed."""
+        return (*self.held, *([self.sending] if self.sending else []), *self.queued)
 
     def add(self, prompt: str) -> None:
         """Send this after what already waits."""
@@ -26,10 +33,16 @@ class PromptQueue:
 
     def next(self) -> str | None:
         """The prompt to send now; None while the person has to decide about held ones."""
-        return self.queued.pop(0) if self.queued and not self.held else None
+        if not self.queued or self.held:
+            return None
+        self.sending = self.queued.pop(0)
+        return self.sending
 
     def hold(self) -> None:
-        """Send nothing by itself any more."""
+        """Send nothing by itself any more; what was sent in vain is held, too."""
+        if self.sending:
+            self.queued.insert(0, self.sending)
+            self.sending = ""
         self.held.extend(self.take_all())
 
     def restore(self, prompts: Iterable[str]) -> None:

@@ -8,9 +8,9 @@ import importlib
 import sys
 from typing import TYPE_CHECKING
 
+from local_agent.domain.sessions import Draft
 from local_agent.tui import opening
 from local_agent.tui.first_opening import open_runtime
-from local_agent.tui.widgets.prompt_pane import PromptPane
 
 if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
@@ -34,6 +34,11 @@ async def start(screen: ChatScreen) -> None:
     screen.runtime = screen.drafts.runtime = runtime
     for notice in runtime.startup_notices:
         screen.notify_line(notice, "warning")
+    draft = await screen.drafts.take(None)
+    if runtime.options.resume is not None:
+        # Whether it goes along is asked about text.
+        draft = Draft("\n\n".join(text for text in (*draft.queue, draft.text) if text.strip()))
+    opening.put_back(screen, draft)
     await ask_consent(screen, runtime)
     if runtime.wants_demo:
         await _fetch_demo(screen, runtime)
@@ -80,8 +85,17 @@ async def use_demo(screen: ChatScreen) -> None:
         await opening.replace(screen, runtime.new_conversation())
 
 
-async def ask_once_allowed(screen: ChatScreen, prompt: str) -> None:
-    """Send a prompt that waited for the person's consent; without it, it goes back to the composer."""
+def send_once_allowed(screen: ChatScreen, prompt: str) -> None:
+    """Send a prompt when the person has consented; without it, it goes back to the composer."""
+    queue = screen.turns.queue
+    if queue.sending:
+        queue.add(prompt)
+    else:
+        queue.sending = prompt
+        screen.run_worker(_ask_once_allowed(screen, prompt), group="opening")
+
+
+async def _ask_once_allowed(screen: ChatScreen, prompt: str) -> None:
     runtime, refused = screen.runtime, screen.conversation
     if runtime is None or refused is None:
         return
@@ -90,8 +104,10 @@ async def ask_once_allowed(screen: ChatScreen, prompt: str) -> None:
         await refused.close()
         allowed = await runtime.resume(handle) if handle else runtime.new_conversation()
         await opening.replace(screen, allowed)
-        screen.pane.post_message(PromptPane.Prompted(prompt))
+        screen.send_prompt(prompt)
     else:
+        screen.turns.queue.sending = ""
+        screen.turns.queue.hold()
         screen.composer.load(prompt)
 
 
@@ -106,11 +122,10 @@ async def _fetch_demo(screen: ChatScreen, runtime: Runtime) -> bool:
 
 
 async def _first_conversation(screen: ChatScreen, runtime: Runtime) -> None:
-    opening.put_back(screen, await screen.drafts.take(None))
     if runtime.options.resume is not None:
         await opening.open_handle(screen, runtime.options.resume)
     if screen.conversation is None:
         await opening.replace(screen, runtime.new_conversation())
     for prompt in screen.turns.queue.take_all():
-        screen.pane.post_message(PromptPane.Prompted(prompt))
+        screen.send_prompt(prompt)
     screen.show_facts()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from time import monotonic
@@ -22,6 +22,7 @@ from local_agent.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from local_agent.domain.events import Event
+    from local_agent.domain.sessions import Draft
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.turn_view import TurnView
 
@@ -45,13 +46,21 @@ class TurnRunner:
     class SessionLost(Message):
         """A turn could not be recorded: another process has the session now."""
 
-    def __init__(self, screen: Screen[Any], transcript: Transcript, phase: PhaseLine, glyphs: Glyphs) -> None:
+    def __init__(
+        self,
+        screen: Screen[Any],
+        transcript: Transcript,
+        phase: PhaseLine,
+        glyphs: Glyphs,
+        unsent: Callable[[Conversation], Draft | None],
+    ) -> None:
         self.queue = PromptQueue()
         self.busy = False
         self._screen = screen
         self._transcript = transcript
         self._phase = phase
         self._glyphs = glyphs
+        self._unsent = unsent
         self._running: Conversation | None = None
         self._worker: Worker[None] | None = None
         self._idle = asyncio.Event()
@@ -82,6 +91,7 @@ class TurnRunner:
                 self._worker.cancel()
 
     def _start(self, conversation: Conversation, prompt: str | None) -> None:
+        self.queue.sending = prompt or ""
         self.busy = True
         self._idle.clear()
         self._running = conversation
@@ -113,7 +123,7 @@ class TurnRunner:
                 self._phase.begin()
                 return await self._draw(view, conversation.retry())
             await view.ask(prompt)
-            return await self._draw(view, conversation.ask(prompt))
+            return await self._draw(view, conversation.ask(prompt, self._begins(conversation)))
         except LocalAgentError as error:
             await view.fail(error.line, error.hint)
         except Exception:
@@ -124,6 +134,18 @@ class TurnRunner:
         finally:
             await view.close()
         return False
+
+    def _begins(self, conversation: Conversation) -> Callable[[], Draft | None]:
+        """To be called whenever the question that was just sent is about to be stored."""
+        sent = True
+
+        def unsent() -> Draft | None:
+            nonlocal sent
+            if sent:
+                sent, self.queue.sending = False, ""
+            return self._unsent(conversation)
+
+        return unsent
 
     async def _draw(self, view: TurnView, events: AsyncGenerator[Event, None]) -> bool:
         from local_agent.domain.entries import TurnStatus

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from local_agent.domain.sessions import Draft
 from local_agent.store.store import Store
 from tests.store.other_process import OtherProcess
-from tests.store.samples import ROOT, VERSION, talk
+from tests.store.samples import ROOT, VERSION, new_session, opening, settled, talk
 
 LOSSLESS = Draft("half a\0 thought \ud800\n\x1b[31m", ("first \udc80", "second"))
 
@@ -42,8 +43,8 @@ async def test_an_empty_draft_removes_what_was_kept_and_writes_nothing(store: St
 
 async def test_places_keep_their_drafts_apart(store: Store) -> None:
     held, other = await talk(store, "one"), await talk(store, "two")
-    await store.save_draft(ROOT, None, Draft("loose"))
     await store.save_draft(ROOT, held.info.id, Draft("of one"))
+    await store.save_draft(ROOT, None, Draft("loose"))
     await store.save_draft("/projects/else", None, Draft("elsewhere"))
 
     assert await store.take_draft(ROOT, None) == Draft("loose")
@@ -108,3 +109,41 @@ async def test_a_draft_outlives_the_boot_of_its_process(store: Store, database: 
     again = Store.open(database, program_version=VERSION)
     assert await again.take_draft(ROOT, None) == Draft("before the restart")
     await again.close()
+
+
+async def test_a_question_is_stored_in_one_step_with_what_is_left_unsent(store: Store) -> None:
+    await store.save_draft(ROOT, None, Draft("typed on", ("one", "two")))
+    left = Draft("typed on", ("two",))
+
+    held, turn = await store.create(new_session(), replace(opening("one"), unsent=lambda: left))
+    assert await store.take_draft(ROOT, None) is None
+    assert await store.take_draft(ROOT, held.info.id) == left
+    await held.settle(turn, settled())
+
+    await held.begin(replace(opening("two", held.info.head), unsent=lambda: Draft("typed on")))
+    assert await store.take_draft(ROOT, held.info.id) == Draft("typed on")
+
+
+async def test_what_a_process_kept_without_a_session_becomes_the_sessions(store: Store) -> None:
+    held = await talk(store, "one")
+    await store.save_draft(ROOT, None, Draft("half"))
+    await store.save_draft(ROOT, held.info.id, Draft("half a thought"))
+
+    assert await store.take_draft(ROOT, None) is None
+    assert await store.take_draft(ROOT, held.info.id) == Draft("half a thought")
+
+
+async def test_a_draft_moves_in_one_step_and_leaves_what_is_another_processs(
+    store: Store, database: Path
+) -> None:
+    first, second = await talk(store, "one"), await talk(store, "two")
+    await store.save_draft(ROOT, first.info.id, Draft("half"))
+    await store.save_draft(ROOT, second.info.id, Draft("half"), moved_from=first.info.id)
+    assert await store.take_draft(ROOT, first.info.id) is None
+
+    with OtherProcess(database) as other:
+        await store.save_draft(ROOT, first.info.id, Draft("theirs by now"))
+        other.tell("take_over", first.info.handle)
+        await store.save_draft(ROOT, None, Draft("ours"), moved_from=first.info.id)
+    assert await store.take_draft(ROOT, first.info.id) == Draft("theirs by now")
+    assert await store.take_draft(ROOT, None) == Draft("ours")

@@ -24,7 +24,7 @@ from local_agent.tui.keys import CHAT_BINDINGS
 from local_agent.tui.launch import ExitReport, Launch
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.screens.doors import Doors, NoticeKind
-from local_agent.tui.start import ask_once_allowed, start, use_demo
+from local_agent.tui.start import send_once_allowed, start, use_demo
 from local_agent.tui.status import footer_facts, header_facts
 from local_agent.tui.turns import TurnRunner
 from local_agent.tui.widgets.composer import Composer
@@ -38,7 +38,7 @@ from local_agent.tui.widgets.transcript import Transcript
 FIRST_KEYS_SECONDS = 0.05
 """How long the first paint and the keys typed before it have the processor for themselves."""
 AGAIN_SECONDS = 2.0
-"""Within which a second Ctrl+C leaves."""
+"""Within which a second Ctrl+C leaves, and a second Esc belongs to the first."""
 
 
 class ChatScreen(Doors):
@@ -59,13 +59,14 @@ class ChatScreen(Doors):
         super().__init__()
         self.launch = launch
         self.glyphs = choose_glyphs(launch.settings.ui.glyphs)
-        self.drafts = DraftKeeper(self)
+        self.drafts = DraftKeeper(self, self._unsent)
         self.greeting = Greeting(self)
         self._again_until = 0.0
+        self._stopped_until = 0.0
         moving = launch.settings.ui.motion != "reduced"
         transcript = Transcript()
         phase = PhaseLine(self.glyphs, moving=moving)
-        self.turns = TurnRunner(self, transcript, phase, self.glyphs)
+        self.turns = TurnRunner(self, transcript, phase, self.glyphs, self.drafts.give)
         self.history = History(transcript, self.glyphs)
         transcript.pager = self.history
         self._seen_at_once = (
@@ -135,7 +136,7 @@ class ChatScreen(Doors):
         """Stop the turn, keep the draft, give the session back, and go."""
         await catch_up(self.composer, self.pane, self)
         await self.turns.stop()
-        self._note_draft()
+        self.note_draft()
         await self.drafts.save()
         report = ExitReport()
         if self.conversation is not None:
@@ -148,19 +149,23 @@ class ChatScreen(Doors):
 
     @on(PromptPane.Prompted)
     def _prompted(self, event: PromptPane.Prompted) -> None:
+        self.send_prompt(event.text)
+
+    def send_prompt(self, prompt: str) -> None:
+        """Ask now, after what runs, or once it may be asked; part of the draft until its turn begins."""
         if self.runtime is not None and not self.runtime.writable:
-            self.composer.load(event.text)
+            self.composer.load(prompt)
             self.notify_line("Only a copy is read here. Ask without it: local-agent --no-save", "warning")
         elif self.conversation is not None and self.conversation.read_only:
-            self.run_worker(opening.take_up(self, event.text), group="opening")
+            self.run_worker(opening.take_up(self, prompt), group="opening")
         elif self.conversation is None or self.runtime is None:
-            self.turns.queue.add(event.text)
+            self.turns.queue.add(prompt)
             self.show_facts()
         elif self.runtime.consent_needed is not None and self.conversation.backend_kind == "ollama":
-            self.run_worker(ask_once_allowed(self, event.text), group="opening")
+            send_once_allowed(self, prompt)
         else:
             self.greeting.end()
-            self.turns.ask(self.conversation, event.text)
+            self.turns.ask(self.conversation, prompt)
 
     @on(PromptPane.Commanded)
     def _commanded(self, event: PromptPane.Commanded) -> None:
@@ -169,8 +174,12 @@ class ChatScreen(Doors):
     @on(PromptPane.Edited)
     @on(TurnRunner.Changed)
     def _changed(self) -> None:
-        self._note_draft()
+        self.note_draft()
         self.show_facts()
+
+    @on(PromptPane.Edited)
+    def _edited(self) -> None:
+        self._stopped_until = 0.0
 
     @on(PromptPane.Refused)
     def _refused(self, event: PromptPane.Refused) -> None:
@@ -200,10 +209,14 @@ class ChatScreen(Doors):
         self.run_worker(use_demo(self), group="opening", exclusive=True)
 
     def action_escape(self) -> None:
-        """Stop the turn; else drop the newest prompt that is held back."""
+        """Stop the turn; else drop the newest prompt that is held back.
+
+        Who presses twice to be sure of the stop drops nothing.
+        """
         if self.busy:
+            self._stopped_until = monotonic() + AGAIN_SECONDS
             self.run_worker(self.turns.stop(), group="stop")
-        elif self.turns.queue.take_newest() is not None:
+        elif monotonic() >= self._stopped_until and self.turns.queue.take_newest() is not None:
             self._changed()
 
     def action_copy_answer(self) -> None:
@@ -233,9 +246,12 @@ class ChatScreen(Doors):
             return
         self._again_until = 0.0
 
-    def _note_draft(self) -> None:
-        if self.runtime is not None and self.conversation is not None:
-            self.drafts.note(self.conversation, Draft(self.composer.prompt, self.turns.queue.prompts))
+    def note_draft(self) -> None:
+        """What is typed and queued is to be kept."""
+        self.drafts.note(self.conversation)
+
+    def _unsent(self) -> Draft:
+        return Draft(self.composer.prompt, self.turns.queue.unsent)
 
     async def _questions(self) -> Sequence[str]:
         if self.runtime is None:

@@ -136,10 +136,10 @@ class Composer(TextArea):
         if self.completing:
             self.post_message(self.CompletionMoved(0, submit=True))
         elif self.text.strip():
-            prompt = self.prompt
-            # At once: keys that follow in the same breath belong to the next prompt.
+            # Told first, so that whoever keeps it has it before it is gone from here; emptied at once,
+            # because keys that follow in the same breath belong to the next prompt.
+            self.post_message(self.Submitted(self.prompt))
             self.load("")
-            self.post_message(self.Submitted(prompt))
 
     def action_newline(self) -> None:
         """Break the line."""
