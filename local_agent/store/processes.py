@@ -70,11 +70,13 @@ def _exists(pid: int) -> bool:
 
 
 def _start_of(pid: int) -> str:
-    """When a process began, in whatever unit the system counts; empty when it can't be known."""
+    """When a process began, in whatever unit the system counts; empty when it ended or can't be known."""
     if sys.platform.startswith("linux"):
         try:
             # The command's name stands in brackets and may hold blanks; the start is the 22nd field.
-            return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
+            fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+            # A zombie has ended; only its parent has not asked yet how.
+            return "" if fields[0] in "ZX" else fields[19]
         except (OSError, IndexError):
             return ""
     return _output("ps", "-o", "lstart=", "-p", str(pid))

@@ -82,8 +82,8 @@ class _Commands:
         self._held: HeldSession | None = None
         self._turn: OpenTurn | None = None
 
-    async def create(self, question: str) -> dict[str, Any]:
-        self._held, self._turn = await self._store.create(new_session(), opening(question))
+    async def create(self, question: str, root: str = ROOT) -> dict[str, Any]:
+        self._held, self._turn = await self._store.create(new_session(root=root), opening(question))
         return {"handle": self._held.info.handle, "id": self._held.info.id}
 
     async def begin(self, question: str) -> dict[str, Any]:
