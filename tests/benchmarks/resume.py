@@ -1,93 +1,65 @@
-"""What a session's length costs who opens it: the painted tail and the next turn, short against long."""
+"""What a session's length costs who opens it: the painted tail, older parts, and the next request."""
 
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
-from sqlalchemy import Engine, event
-
-from local_agent.domain.entries import EntryStatus, TurnStatus, Usage
-from local_agent.domain.ports import Opening, Outcome, Reply
-from local_agent.domain.sessions import NewSession
-from local_agent.store.held import HeldSession
 from local_agent.store.store import Store
+from tests.benchmarks.filled import LABEL, LONG, SHORT, Filled, filled, step_costs
 from tests.benchmarks.report import Row
 
-SHORT, LONG = 100, 10_000
 TAIL = 40
-REPEATS = 30
-_REPLY = "A paragraph of an ordinary answer, as long as they are. " * 20
-
-
-class Statements:
-    """Counts the SQL statements of every engine of this process."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        event.listen(Engine, "before_cursor_execute", self._seen)
-
-    def _seen(self, *_: object) -> None:
-        self.count += 1
+REPEATS = 15
+STEPS = {"latest": "find the newest", "hold": "take it up", "tail": "read its tail", "before": "page up"}
 
 
 def measure() -> Iterator[Row]:
-    """Two sessions in one database; times are medians of repeated reads."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield from asyncio.run(_measure(Path(folder) / "local-agent.db"))
+    """Counts first, then times: medians of repeated reads."""
+    short, long = step_costs(SHORT), step_costs(LONG)
+    for step, what in STEPS.items():
+        few, many = short[step], long[step]
+        detail = f"{many.count} against {few.count}, {LABEL}"
+        yield Row(f"{what}: statements", many.count / few.count, 1.0, "x", detail, "counted")
+        detail = f"{many.steps} against {few.steps} steps of SQLite"
+        yield Row(f"{what}: rows read", many.steps / few.steps, 1.0, "x", detail, "counted")
+    few_seconds, many_seconds = (asyncio.run(_opening(filled(entries))) for entries in (SHORT, LONG))
+    detail = f"{many_seconds * 1e3:.1f} ms, {LABEL}"
+    yield Row("take it up and read its tail: work", many_seconds / few_seconds, 1.5, "x", detail)
+    few_seconds, many_seconds = (asyncio.run(_an_entry(filled(entries))) for entries in (SHORT * 10, LONG))
+    detail = f"{many_seconds * 1e6:.0f} µs an entry, {LONG} against {SHORT * 10}"
+    yield Row("read an entry for the next request", many_seconds / few_seconds, 1.5, "x", detail)
 
 
-async def _measure(database: Path) -> list[Row]:
-    statements = Statements()
-    store = Store.open(database, program_version="0")
+async def _opening(database: Filled) -> float:
+    """Median processor seconds of taking the session up and reading its last entries."""
+    store = Store.open(database.path, program_version="0")
+    times = []
     try:
-        cost = {length: await _cost(store, length, statements) for length in (SHORT, LONG)}
+        for _ in range(REPEATS):
+            begin = time.process_time()
+            held = await store.hold(database.handle)
+            found = await store.tail(held.info.id, TAIL)
+            times.append(time.process_time() - begin)
+            assert len(found.entries) == TAIL
+            await held.release()
     finally:
         await store.close()
-    (few, short), (many, long) = cost[SHORT], cost[LONG]
-    label = f"{LONG} against {SHORT} entries"
-    return [
-        Row("open and read the tail: statements", many / few, 1.0, "x", f"{many} against {few}, {label}"),
-        Row("open and read the tail: time", long / short, 1.5, "x", f"{long * 1e3:.1f} ms, {label}"),
-    ]
+    return sorted(times)[len(times) // 2]
 
 
-async def _cost(store: Store, length: int, statements: Statements) -> tuple[int, float]:
-    """Statements and median seconds of taking a session up and reading its last entries."""
-    handle = await _fill(store, length)
-    times = []
-    for _ in range(REPEATS):
-        before, begin = statements.count, time.perf_counter()
-        held = await store.hold(handle)
-        found = await store.tail(held.info.id, TAIL)
-        times.append(time.perf_counter() - begin)
-        counted = statements.count - before
-        assert len(found.entries) == TAIL
-        await held.release()
-    return counted, sorted(times)[len(times) // 2]
-
-
-async def _fill(store: Store, length: int) -> str:
-    """A session of ``length`` entries, half of them questions, written as the program writes them."""
-    new = NewSession("/benchmark", f"{length} entries", "ollama", "http://127.0.0.1:11434", "m")
-    held, turn = await store.create(new, _opening(None))
-    await held.settle(turn, _OUTCOME)
-    for _ in range(length // 2 - 1):
-        await _turn(held)
-    await held.release()
-    return held.info.handle
-
-
-async def _turn(held: HeldSession) -> None:
-    turn = await held.begin(_opening(held.info.head))
-    await held.settle(turn, _OUTCOME)
-
-
-def _opening(parent: int | None) -> Opening:
-    return Opening("A question of ordinary length, about one line of text?", parent, "m")
-
-
-_OUTCOME = Outcome(TurnStatus.SETTLED, EntryStatus.SETTLED, "stop", Reply(_REPLY), Usage())
+async def _an_entry(database: Filled) -> float:
+    """Processor seconds for each entry of the path that the next request is built from."""
+    store = Store.open(database.path, program_version="0")
+    try:
+        head = (await store.find(database.handle)).head
+        assert head is not None
+        times = []
+        for _ in range(3):
+            begin = time.process_time()
+            path = await store.model_path(head)
+            times.append((time.process_time() - begin) / len(path))
+        return min(times)
+    finally:
+        await store.close()

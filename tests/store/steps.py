@@ -14,7 +14,6 @@ from tests.support.sql_meter import Cost, SqlMeter, metered
 
 T = TypeVar("T")
 TAIL = 40
-TURNS = 5
 
 
 async def fill_session(path: Path, entries: int) -> str:
@@ -26,12 +25,12 @@ async def fill_session(path: Path, entries: int) -> str:
     return held.info.handle
 
 
-async def measure_steps(path: Path, handle: str) -> dict[str, Cost]:
+async def measure_steps(path: Path, handle: str, turns: int = 5) -> dict[str, Cost]:
     """Go through the steps on a filled database; of a repeated one the median by bytes of the log counts."""
     with metered(path) as meter:
         store = Store.open(path, program_version=VERSION)
         try:
-            return await _Walk(store, meter, handle).costs()
+            return await _Walk(store, meter, handle).costs(turns)
         finally:
             await store.close()
 
@@ -43,7 +42,7 @@ class _Walk:
         self._handle = handle
         self._costs: dict[str, list[Cost]] = {}
 
-    async def costs(self) -> dict[str, Cost]:
+    async def costs(self, turns: int) -> dict[str, Cost]:
         store = self._store
         # Opens both connections, which is no part of any step.
         await store.save_draft(ROOT, None, Draft("unsent"))
@@ -52,7 +51,7 @@ class _Walk:
         held = await self._step("hold", store.hold(self._handle))
         tail = await self._step("tail", store.tail(info.id, TAIL))
         await self._step("before", store.before(info.id, tail.entries[0].id, TAIL))
-        for number in range(TURNS):
+        for number in range(turns):
             turn = await self._step("begin", held.begin(opening(f"question {number}?", held.info.head)))
             for length in (10, 20):
                 await self._step("keep", held.keep(turn, Reply("some words " * length)))
