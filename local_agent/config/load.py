@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Key, Settings, settings_keys
@@ -23,8 +23,7 @@ ENVIRONMENT = {
 """Variables that override files. A blank one counts as unset. (NO_COLOR is the screen's own affair.)"""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedSettings:
+class LoadedSettings(NamedTuple):
     """The effective settings, and for every dotted key where its value came from."""
 
     settings: Settings

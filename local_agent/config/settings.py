@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, NamedTuple, get_type_hints
 
 Option = bool | int | float | str | list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """What a key accepts, in words for the person, and its bounds."""
 
     expects: str
@@ -125,8 +124,7 @@ class Settings:
         return getattr(getattr(self, section), name)
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One leaf of the model: its dotted name, its type and its rule."""
 
     name: str

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """The command line and the configuration, already checked."""
 
     options: LaunchOptions
@@ -18,8 +17,7 @@ class Launch:
     paths: Paths
 
 
-@dataclass(frozen=True, slots=True)
-class ExitReport:
+class ExitReport(NamedTuple):
     """The session that can be resumed; empty when there is none."""
 
     handle: str = ""

@@ -7,8 +7,7 @@ import inspect
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.text import one_line
@@ -43,8 +42,7 @@ class CommandScreen(Protocol):
     async def leave(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """One row of the table."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from textual.app import RenderResult
 from textual.content import Content
@@ -13,8 +13,7 @@ from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 
 
-@dataclass(frozen=True, slots=True)
-class FooterFacts:
+class FooterFacts(NamedTuple):
     """What the footer says."""
 
     mode: str = "NORMAL"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from textual.app import RenderResult
 from textual.content import Content
@@ -14,8 +14,7 @@ from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.quantities import tokens
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderFacts:
+class HeaderFacts(NamedTuple):
     """What the header says. Empty and None: not known, and not shown."""
 
     folder: str
