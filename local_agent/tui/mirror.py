@@ -66,4 +66,6 @@ def _looks(entry: Entry, at: Mirrored) -> object:
     turn = at.tail.turns.get(entry.turn_id) if entry.turn_id is not None else None
     if turn is None:
         return None
-    return turn, at.tail.errors.get(turn.id), turn.status is TurnStatus.RUNNING and at.holder is not None
+    # What has been written of an answer stands below: that says enough of a turn that nobody ends.
+    written = at.holder is not None or not at.reply.empty
+    return turn, at.tail.errors.get(turn.id), turn.status is TurnStatus.RUNNING and written
