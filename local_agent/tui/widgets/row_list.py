@@ -20,6 +20,8 @@ from textual.widgets import OptionList
 from local_agent.tui.glyphs import UNICODE, Glyphs
 
 POINTER_WIDTH = 2
+_PLAIN = ("option-list--option",)
+_CHOSEN = ("option-list--option", "option-list--option-highlighted")
 
 
 class Row(Visual):
@@ -27,15 +29,23 @@ class Row(Visual):
 
     def __init__(self, draw: Callable[[int], Content]) -> None:
         self._draw = draw
+        self._drawn: tuple[tuple[int, Style] | None, Strip] = (None, Strip([]))
+
+    def strip(self, width: int, style: Style) -> Strip:
+        """The row over what lies beneath it; drawn once."""
+        key = (width, style)
+        if self._drawn[0] != key:
+            room = max(width - POINTER_WIDTH, 1)
+            # Content's own way to strips wraps and aligns, which costs more than all else of a row.
+            parts = fit(self._draw(room), room).render(style, "", _parsed)
+            segments = [Segment(text, (style + part).rich_style) for text, part in parts]
+            self._drawn = (key, Strip([Segment(" " * POINTER_WIDTH, style.rich_style), *segments], width))
+        return self._drawn[1]
 
     def render_strips(
         self, width: int, height: int | None, style: Style, options: RenderOptions
     ) -> list[Strip]:
-        room = max(width - POINTER_WIDTH, 1)
-        # Content's own way to strips wraps and aligns, which costs more than all else of a row.
-        parts = fit(self._draw(room), room).render(style, "", options.get_style)
-        segments = [Segment(text, (style + part).rich_style) for text, part in parts]
-        return [Strip([Segment(" " * POINTER_WIDTH, style.rich_style), *segments], width)]
+        return [self.strip(width, style)]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
         return container_width
@@ -77,13 +87,18 @@ class RowList(OptionList, can_focus=False):
         self._pointer = f"{glyphs.prompt} "
 
     def render_line(self, y: int) -> Strip:
-        strip = super().render_line(y)
         line = self.scroll_offset.y + y
-        if line != self.highlighted or line >= self.option_count:
+        row = self.options[line].prompt if line < self.option_count else None
+        chosen = line == self.highlighted
+        if isinstance(row, Row) and not self.mouse_hover:
+            styles = _CHOSEN if chosen else _PLAIN
+            width = self.scrollable_content_region.width
+            strip = row.strip(width, self.get_visual_style(*styles)).apply_meta({"option": line})
+        else:
+            strip = super().render_line(y)
+        if not chosen or row is None:
             return strip
-        style = self.get_visual_style(
-            "option-list--option", "option-list--option-highlighted", "row-list--pointer"
-        )
+        style = self.get_visual_style(*_CHOSEN, "row-list--pointer")
         pointer = Strip([Segment(self._pointer, style.rich_style)], POINTER_WIDTH)
         return Strip.join([pointer, strip.crop(POINTER_WIDTH)])
 
@@ -116,3 +131,7 @@ def fit_right(content: Content, width: int) -> Content:
     """Exactly ``width`` cells: cut with an ellipsis or padded on the left."""
     cut = content.truncate(width, ellipsis=True)
     return cut.pad_left(width - cut.cell_length)
+
+
+def _parsed(style: str | Style) -> Style:
+    return style if isinstance(style, Style) else Style.parse(style)
