@@ -11,6 +11,7 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
 from local_agent.domain.entries import Slice
+from local_agent.domain.errors import Damaged, StoreError
 from local_agent.domain.models import ServerState
 from local_agent.domain.ports import Opening
 from local_agent.domain.sessions import Draft, ListPlace, NewSession, SessionInfo
@@ -98,23 +99,27 @@ class Runtime:
         return Conversation(self._store, self._journal(planner), planner)
 
     async def resume(self, handle: str) -> Conversation:
-        """Take the session's lease and go on; where nothing can be written, open it read-only.
+        """Take the session's lease and go on; where that can't be written, open it read-only.
 
         Raises ``SessionHeld``, ``UnknownSession``, ``StoreError``.
         """
         if not self.writable:
             return await self.view(handle)
-        return await self._continue(await self._store.hold(handle))
+        try:
+            return await self._continue(await self._store.hold(handle))
+        except Damaged as error:
+            return await self.view(handle, notices=(str(error),))
 
     async def take_over(self, handle: str) -> Conversation:
         """Take the lease from the process that holds it; that one can't write the session any more."""
         return await self._continue(await self._store.take_over(handle))
 
-    async def view(self, handle: str) -> Conversation:
-        """Open read-only, beside the process that writes it."""
+    async def view(self, handle: str, notices: tuple[str, ...] = ()) -> Conversation:
+        """Open read-only, beside the process that writes it. ``notices``: what the person is told first."""
         info = await self._store.find(handle)
         planner = self._planner(info)
-        return Conversation(self._store, self._journal(planner), planner, viewed=info, head=info.head)
+        journal = self._journal(planner)
+        return Conversation(self._store, journal, planner, viewed=info, head=info.head, notices=notices)
 
     async def latest(self) -> SessionInfo | None:
         """The workspace's newest session by last activity."""
@@ -240,7 +245,11 @@ class Runtime:
     async def _continue(self, held: HeldSession) -> Conversation:
         planner = self._planner(held.info)
         conversation = Conversation(self._store, self._journal(planner, held), planner, head=held.info.head)
-        await conversation.recall()
+        try:
+            await conversation.recall()
+        except StoreError:
+            await held.release()
+            raise
         return conversation
 
     def _journal(self, planner: Planner, held: HeldSession | None = None) -> ConversationJournal:

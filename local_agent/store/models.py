@@ -11,7 +11,14 @@ from local_agent.store.stored_text import Real, StoredText, Whole, Word
 class Base(DeclarativeBase):
     """All tables of the database."""
 
-    type_annotation_map = {str: Word, int: Whole, bool: Boolean, float: Real}  # noqa: RUF012  # SQLAlchemy's own declaration
+    type_annotation_map = {  # noqa: RUF012  # SQLAlchemy's own declaration
+        str: Word,
+        str | None: Word(None),
+        int: Whole,
+        int | None: Whole(None),
+        bool: Boolean,
+        float: Real,
+    }
 
 
 class WorkspaceRow(Base):
@@ -148,7 +155,8 @@ class LeaseRow(Base):
 
     __tablename__ = "leases"
 
-    session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"), primary_key=True)
+    # A session without a lease is told by this column, which is None then.
+    session_id: Mapped[int] = mapped_column(Whole(None), ForeignKey("sessions.id"), primary_key=True)
     generation: Mapped[int]
     token: Mapped[str | None]
     pid: Mapped[int]

@@ -39,7 +39,7 @@ class StoredText(TypeDecorator[str]):
 
     def process_result_value(self, value: object, dialect: Dialect) -> str | None:
         if not isinstance(value, bytes):
-            return None if value is None else str(value)
+            return "" if value is None else str(value)
         try:
             return decode(value)
         except UnicodeDecodeError:
@@ -47,27 +47,38 @@ class StoredText(TypeDecorator[str]):
 
 
 class Word(TypeDecorator[str]):
-    """A short text of the program's own. Columns hold what was put into them; this one gives text."""
+    """A short text of the program's own. Columns hold what was put into them; this one gives text.
+
+    ``lacking`` is what it gives where nothing stands.
+    """
 
     impl = Text
     cache_ok = True
 
+    def __init__(self, lacking: str | None = "") -> None:
+        super().__init__()
+        self.lacking = lacking
+
     def process_result_value(self, value: object, dialect: Dialect) -> str | None:
-        if type(value) is str or value is None:
+        if type(value) is str:
             return value
+        if value is None:
+            return self.lacking
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 class Whole(TypeDecorator[int]):
-    """A whole number; 0 for what is none."""
+    """A whole number; ``lacking`` for what is none."""
 
     impl = Integer
     cache_ok = True
 
+    def __init__(self, lacking: int | None = 0) -> None:
+        super().__init__()
+        self.lacking = lacking
+
     def process_result_value(self, value: object, dialect: Dialect) -> int | None:
-        if type(value) is int or value is None:
-            return value
-        return int(value) if isinstance(value, float) and value.is_integer() else 0
+        return value if type(value) is int else self.lacking
 
 
 class Real(TypeDecorator[float]):
