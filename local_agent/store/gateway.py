@@ -93,6 +93,11 @@ class Gateway:
         found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
         if found == self._schema:
             return
+        if found < self._schema:
+            raise Outdated(
+                "The database was replaced by an older copy; this one writes no more.",
+                "Quit, then start again.",
+            )
         newest = "SELECT program_version FROM schema_migrations ORDER BY revision DESC LIMIT 1"
         version = connection.exec_driver_sql(newest).scalar()
         raise Outdated(

@@ -127,7 +127,9 @@ def test_the_folder_of_copies_is_read_only(tmp_path: Path, filled: Path, ahead: 
     assert found == Refusal(found.said, [], unchanged=True)
 
 
-@pytest.mark.parametrize("spare", [36, 64, 92])
+@pytest.mark.parametrize(
+    "spare", [36, pytest.param(64, marks=pytest.mark.slow), pytest.param(92, marks=pytest.mark.slow)]
+)
 def test_the_disk_is_full_when_the_update_is_made(
     tmp_path: Path, filled: Path, ahead: Path, spare: int
 ) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from local_agent.domain.errors import StoreError, UsageError
+from local_agent.domain.errors import Outdated, StoreError, UsageError
 from local_agent.store.check import check
 from local_agent.store.copies import back_up
 from local_agent.store.restore import candidate, restore
@@ -291,20 +291,38 @@ async def test_a_process_that_waits_goes_on_in_the_restored_database(built: Path
     assert texts[:-2] == [row["text"] for row in read_rows(copy)["entries"]]
 
 
-THROUGH_SQLITE = ("restore:copied", "restore:page", "restore:written", "restore:in-place")
+async def test_a_process_that_is_ahead_of_the_copy_writes_no_more(
+    built: Path, copy: Path, tmp_path: Path
+) -> None:
+    ahead = one_more(tmp_path / "migrations")
+    store = Store.open(built, program_version="0.2.0", migrations=ahead)
+    await asyncio.to_thread(put_back, str(built), str(copy))
+    with pytest.raises(Outdated) as refusal:
+        await talk(store, "after")
+    assert refusal.value.line == "The database was replaced by an older copy; this one writes no more."
+    await store.close()
+    assert read_rows(built) == read_rows(copy)
 
 
-@pytest.mark.parametrize("point", ["copy:before-rename", *THROUGH_SQLITE])
+def require_old_or_new(database: Path, copy: Path, before: Rows) -> bool:
+    """The next start has nothing to complain about; whether it finds the copy."""
+    build(str(database))
+    assert not check(database, database.parent / "backups").problems
+    found, new = read_rows(database), read_rows(copy)
+    assert found in (before, new)
+    return found == new
+
+
+@pytest.mark.parametrize("point", ["copy:before-rename", "restore:page:2", "restore:written"])
 def test_a_restore_that_is_killed_leaves_the_old_or_the_new(built: Path, copy: Path, point: str) -> None:
     before = read_rows(built)
     crash_at(point, put_back, str(built), str(copy))
-    require_old_or_new(built, copy, before, new=point in ("restore:written", "restore:in-place"))
 
-    if point != "copy:before-rename":
-        assert read_rows(kept(built)[0]) == before
+    assert require_old_or_new(built, copy, before) == (point == "restore:written")
+    assert [read_rows(old) for old in kept(built)] == ([] if point.startswith("copy") else [before])
 
 
-@pytest.mark.parametrize("point", ["restore:copied", "restore:page", "restore:written"])
+@pytest.mark.parametrize("point", ["restore:page:2", "restore:written"])
 def test_a_first_restore_that_is_killed_leaves_nothing_or_the_copy(
     copy: Path, tmp_path: Path, point: str
 ) -> None:
@@ -315,7 +333,15 @@ def test_a_first_restore_that_is_killed_leaves_nothing_or_the_copy(
     assert bool(read_rows(database)["sessions"]) == (point == "restore:written")
 
 
-@pytest.mark.parametrize("point", ["restore:copied", "copy:page", "restore:log-removed", "restore:in-place"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param("restore:copied", marks=pytest.mark.slow),
+        pytest.param("copy:page", marks=pytest.mark.slow),
+        "restore:log-removed",
+        pytest.param("restore:in-place", marks=pytest.mark.slow),
+    ],
+)
 def test_a_restore_over_no_database_that_is_killed_leaves_the_old_or_the_new(
     built: Path, copy: Path, point: str
 ) -> None:
@@ -330,13 +356,6 @@ def test_a_restore_over_no_database_that_is_killed_leaves_the_old_or_the_new(
         put_back(str(built), str(copy))
     build(str(built))
     assert read_rows(built) == read_rows(copy)
-
-
-def require_old_or_new(database: Path, copy: Path, before: Rows, *, new: bool) -> None:
-    build(str(database))  # the next start has nothing to complain about
-    found = check(database, database.parent / "backups")
-    assert not found.problems
-    assert read_rows(database) == (read_rows(copy) if new else before)
 
 
 def test_two_restores_at_once_end_with_one_whole_copy(built: Path, copy: Path, tmp_path: Path) -> None:
