@@ -18,6 +18,21 @@ def loop_seconds() -> float:
     return min(once() for _ in range(5))
 
 
+REFERENCE_SECONDS = 0.05
+"""Processor time of the loop on the machine that the budgets in milliseconds are meant for."""
+
+
+def slowness() -> float:
+    """How much more processor time the loop takes right now than on that machine."""
+
+    def once() -> float:
+        begin = time.thread_time()
+        sum(number % 7 for number in range(1_000_000))
+        return time.thread_time() - begin
+
+    return min(once() for _ in range(3)) / REFERENCE_SECONDS
+
+
 def fsync_seconds() -> float:
     """The median of 25 small writes, each forced to the disk."""
     times = []

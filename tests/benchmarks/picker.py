@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 
 from textual.events import Key
@@ -16,9 +17,11 @@ from textual.message_pump import MessagePump
 
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
+from local_agent.domain.sessions import SessionInfo
 from local_agent.store.store import Store
 from local_agent.tui.app import LocalAgentApp
 from local_agent.tui.screens.sessions import SessionsScreen
+from tests.benchmarks.calibration import slowness
 from tests.benchmarks.report import Row
 from tests.runtime.opened import settings_for
 from tests.store.samples import VERSION, talk
@@ -57,14 +60,13 @@ async def _door(database: Path, root: str) -> list[Row]:
         ]
         everywhere = await _work(store.page(None))
         pages = []
-        place = None
-        while True:
-            begin = time.process_time()
-            page = await store.page(None, before=place)
-            pages.append((time.process_time() - begin) * 1e3)
-            if not page:
-                break
-            place = page[-1].place
+        seen: list[SessionInfo] = []
+
+        async def turn_page() -> None:
+            seen.extend(await store.page(None, before=seen[-1].place if seen else None))
+
+        while len(seen) < SESSIONS:
+            pages.append(await _work(turn_page()))
     finally:
         await store.close()
     of = f"{SESSIONS} sessions, {SESSIONS // FOLDERS} of them here"
@@ -111,11 +113,16 @@ def _row(what: str, milliseconds: list[float], *details: str) -> Row:
     return Row(what, usual, KEY, "ms", ", ".join((slowest, *details)))
 
 
+@lru_cache
+def _slowness() -> float:
+    return slowness()
+
+
 async def _work(doing: Awaitable[object]) -> float:
-    """Milliseconds of processor time, of all threads."""
+    """Milliseconds of processor time of all threads, as the reference machine would take them."""
     begin = time.process_time()
     await doing
-    return (time.process_time() - begin) * 1e3
+    return (time.process_time() - begin) * 1e3 / _slowness()
 
 
 async def _drawn(app: LocalAgentApp, key: Key) -> None:
