@@ -58,9 +58,7 @@ def share(engine: Engine, path: Path, patience: Patience) -> tuple[str, ...]:
     Returns what the person should know when several processes can't be kept apart here.
     """
     try:
-        with engine.connect() as connection:
-            driver = driver_of(connection)
-            (mode,) = patience.until_free(lambda: driver.execute("PRAGMA journal_mode = WAL").fetchone())
+        mode = patience.until_free(lambda: _switch_to_log(engine), DATABASE_ERRORS)
     except DATABASE_ERRORS as error:
         raise explain(error) or error from error
     kind = network_file_system(path)
@@ -69,6 +67,13 @@ def share(engine: Engine, path: Path, patience: Patience) -> tuple[str, ...]:
     if mode != "wal":
         return (f"{path.parent} can't share a database: run one local-agent at a time.",)
     return ()
+
+
+def _switch_to_log(engine: Engine) -> str:
+    """The journal mode that the database is in then."""
+    with engine.connect() as connection:
+        (mode,) = driver_of(connection).execute("PRAGMA journal_mode = WAL").fetchone()
+    return str(mode)
 
 
 def driver_of(connection: Connection) -> sqlite3.Connection:

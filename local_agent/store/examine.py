@@ -118,10 +118,21 @@ def unreadable(path: Path, error: sqlite3.Error) -> StoreError:
 
 def not_writable(path: Path, error: NotSaved) -> OnlyReadable:
     """What a refused opening comes from: a file or folder that can't be written, by name, or ``error``."""
+    return _closed(path, error.raw) or OnlyReadable(error.line, error.hint, error.raw)
+
+
+def require_writable(path: Path) -> None:
+    """Raise ``OnlyReadable`` for a database of ours that a write would fail on only later."""
+    closed = _closed(path)
+    if closed is not None:
+        raise closed
+
+
+def _closed(path: Path, raw: str = "") -> OnlyReadable | None:
     closed = next((part for part in _parts(path) if not os.access(part, os.W_OK)), None)
     if closed is None:
-        return OnlyReadable(error.line, error.hint, error.raw)
-    return OnlyReadable(f"{closed} can't be written.", "Make it writable, then try again.", error.raw)
+        return None
+    return OnlyReadable(f"{closed} can't be written.", "Make it writable, then try again.", raw)
 
 
 def _parts(path: Path) -> Iterator[Path]:

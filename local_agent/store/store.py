@@ -17,7 +17,7 @@ from local_agent.domain.sessions import Draft, NewSession
 from local_agent.store import drafts
 from local_agent.store.catalogue import Catalogue
 from local_agent.store.engine import driver_of, open_engine, share
-from local_agent.store.examine import LOCKED, Content, examine, not_writable
+from local_agent.store.examine import LOCKED, Content, examine, not_writable, require_writable
 from local_agent.store.gateway import Gateway
 from local_agent.store.held import HeldSession
 from local_agent.store.holding import Holding
@@ -64,6 +64,8 @@ class Store(Catalogue, Transcripts):
         backups = path.parent / "backups"
         content = examine(path, patience)
         pending = content is Content.NOTHING or update_pending(path, backups, patience, migrations)
+        if content is Content.OURS:
+            require_writable(path)
         try:
             private_folder(path.parent)
             engine = open_engine(path)
