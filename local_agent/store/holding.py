@@ -89,6 +89,7 @@ class Holding:
         if lock is None:
             # Whoever came between named itself in the row before we could lock.
             raise _refusal(taken.info, await self._gateway.read(lambda db: db.get(LeaseRow, taken.info.id)))
+        lock.sign(token)
         lease = Lease(taken.info.id, taken.info.handle, generation, token, lock)
         try:
             await self._gateway.read(lambda db: leases.require(db, lease))
@@ -118,6 +119,7 @@ class Holding:
         if lock is None:
             raise _HandleTaken
         token = leases.new_token()
+        lock.sign(token)
         unsent = opening.unsent() if opening.unsent is not None else None
 
         def work(db: Session) -> tuple[OpenTurn, SessionInfo]:
@@ -152,13 +154,14 @@ class Holding:
         lock = self._locks.take(info.handle, generation)
         if lock is None:
             row = await self._gateway.read(lambda db: db.get(LeaseRow, info.id))
-            if named_soon and leases.holder_of(row) is None:
+            if named_soon and not self._locks.named_by(row, info.handle):
                 raise _LockBusy
             raise _refusal(info, row)
         if not self._locks.say_it_is_free(row):
             lock.release()
             raise _refusal(info, row)
         token = leases.new_token()
+        lock.sign(token)
 
         def work(db: Session) -> _Taken:
             if leases.generation_of(db, info.id) != generation:

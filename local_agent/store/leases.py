@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,16 @@ class KernelLocks:
         self._folder = folder
         self._trusted = trusted
 
+    def named_by(self, row: LeaseRow | None, handle: str) -> bool:
+        """Whether the row names the living holder of a lock that we did not get, and no earlier one."""
+        if row is None or self._folder is None or holder_of(row) is None:
+            return False
+        try:
+            signed = _lock_file(self._folder, handle, row.generation).read_text("ascii")
+        except (OSError, ValueError):
+            return True
+        return signed == row.token
+
     def say_it_is_free(self, row: LeaseRow | None) -> bool:
         """Whether a lock that we got proves that whoever the row names is gone."""
         if row is None or row.token is None or row.machine_id == this_process().machine_id:
@@ -53,7 +64,7 @@ class KernelLocks:
             # The defaults would bind the lock to one thread, and on a file system without locks
             # leave a marker behind that outlives its process.
             lock = FileLock(
-                self._folder / f"{handle}.{generation}.lock",
+                _lock_file(self._folder, handle, generation),
                 mode=0o600,
                 thread_local=False,
                 blocking=False,
@@ -72,14 +83,25 @@ class KernelLocks:
         return KernelLock(lock)
 
 
+def _lock_file(folder: Path, handle: str, generation: int) -> Path:
+    return folder / f"{handle}.{generation}.lock"
+
+
 class KernelLock:
     """A lock that the system gives back when the process ends, however it ends."""
 
     def __init__(self, lock: FileLock | None) -> None:
         self._lock = lock
 
-    def release(self) -> None:
+    def sign(self, token: str) -> None:
+        """Write into the file which row's lock it is: others may ask before that row is written."""
         if self._lock is not None:
+            with suppress(OSError):  # Windows lets nobody write what is locked; there the row alone counts
+                Path(self._lock.lock_file).write_text(token, "ascii")
+
+    def release(self) -> None:
+        if self._lock is not None and self._lock.is_locked:
+            self.sign("")
             self._lock.release()
 
     def discard(self) -> None:

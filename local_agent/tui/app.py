@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.screen import Screen
 
 from local_agent.config.launch import LaunchOptions
@@ -49,6 +50,14 @@ class LocalAgentApp(App[ExitReport | None]):
             self.animation_level = "none"
         if self.chat.glyphs.bar.isascii():
             self.add_class("-ascii")
+
+    def get_driver_class(self) -> type[Driver]:
+        chosen = super().get_driver_class()
+        if chosen.__name__ != "LinuxDriver":
+            return chosen
+        from local_agent.tui.driver import TerminalDriver  # not on Windows
+
+        return TerminalDriver
 
     def get_default_screen(self) -> Screen[None]:
         # With the classes of its size from the start: what they change would all be styled once more.

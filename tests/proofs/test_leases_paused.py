@@ -18,7 +18,7 @@ from tests.store.samples import VERSION, opening, settled
 from tests.support.machine import Machine
 from tests.support.ollama_server import OllamaServer, Turn, gate, say
 from tests.support.terminal import Key, patience, until
-from tests.terminal.steps import ask, assert_valid, conversation, submit
+from tests.terminal.steps import ask, assert_valid, conversation, drawn, submit
 
 PROJECT = Path(__file__).parents[2]
 CANCELLED_WITHIN = 2.0
@@ -92,6 +92,24 @@ async def test_a_prompt_that_was_paused_says_that_its_session_is_gone(
     proven(f"leases: a paused -p that woke after a take-over gave its request up within {cancelled:.2f} s")
 
 
+@pytest.mark.terminal
+def test_a_screen_that_was_stopped_goes_on_and_ends_as_it_should(
+    machine: Machine, server: OllamaServer
+) -> None:
+    server.script("Still here.")
+    with machine.terminal() as terminal:
+        terminal.wait_for(drawn)
+        terminal.signal(signal.SIGSTOP)
+        terminal.send("ab")
+        terminal.signal(signal.SIGCONT)
+        terminal.wait_for("❯ ab")
+        terminal.send("c", Key.ENTER)
+        terminal.wait_for("Still here.")
+        terminal.send("/exit", Key.ENTER)
+        assert terminal.wait_exit() == 0
+        terminal.assert_restored()
+
+
 @pytest.mark.slow
 @pytest.mark.terminal
 def test_a_paused_screen_becomes_the_mirror_of_the_one_that_took_over(
@@ -143,13 +161,16 @@ def test_a_paused_screen_becomes_the_mirror_of_the_one_that_took_over(
         old.wait_for("Back again.")
         old.wait_for(lambda shown: "READ-ONLY" not in shown.text)
         old.send("/exit", Key.ENTER)
-        assert old.wait_exit() == 0
+        assert old.wait_exit() == 0, "nothing that the stop left behind keeps it"
         old.assert_restored()
     said = conversation(server.chats[-1])
     assert_valid(said)
-    assert [text for _, text in said] == [
+    # What the program added to a question stands before it.
+    assert [text.rpartition("\n\n")[2] for _, text in said] == [
         "First question", "A first answer.", "Count", "before ", "Whose is it?", "I have it now.",
         "Still?", "And I keep it.", "Mine again?",
     ]  # fmt: skip
-    assert [text for text, _ in entries(machine)] == [*(text for _, text in said), "Back again."]
+    assert [text for text, _ in entries(machine)] == [
+        *(text.rpartition("\n\n")[2] for _, text in said), "Back again.",
+    ]  # fmt: skip
     proven(f"leases: a paused screen was the mirror of the new holder {seen:.2f} s after its waking")

@@ -217,6 +217,26 @@ async def test_a_lock_that_is_being_let_go_is_waited_for(store: Store, database:
     assert (await opening_it).info.handle == held.info.handle
 
 
+async def test_who_let_go_without_saying_so_is_not_named_for_the_next(
+    store: Store, second: Store, database: Path
+) -> None:
+    """A holder that could not write its release lives on; the next one has the lock, its row is to come."""
+    held = await talk(store, "one")
+    with closing(sqlite3.connect(database)) as db:
+        (row,) = db.execute("SELECT token FROM leases").fetchall()
+        await held.release()
+        db.execute("UPDATE leases SET token = ?", row)
+        db.commit()
+    lock = KernelLocks(database.parent / "locks").take(held.info.handle, 1)
+    assert lock is not None
+    lock.sign("of a row that is not written yet")
+    asking = asyncio.create_task(second.hold(held.info.handle))
+    await asyncio.wait({asking}, timeout=0.1)
+    assert not asking.done()
+    lock.release()
+    assert (await asking).info.handle == held.info.handle
+
+
 def pretend(database: Path, session_id: int, **columns: str | int) -> None:
     """Have the row of a lease name another process than the one that wrote it."""
     changes = ", ".join(f"{name} = :{name}" for name in columns)
