@@ -38,8 +38,8 @@ class EndSignals:
         if self._ending:
             return
         self._ending = True
-        if self._attributes is not None and _terminal_attributes() is None:
-            _detach_output()
+        if self._attributes is not None:
+            detach_lost_terminal()
         code = 128 + number
         deadline = threading.Timer(DEADLINE_SECONDS, self._leave_at_once, (code,))
         deadline.daemon = True
@@ -59,8 +59,10 @@ class EndSignals:
         os._exit(code)
 
 
-def _detach_output() -> None:
-    """The terminal is gone: what is still drawn goes nowhere, and fails nobody on the way out."""
+def detach_lost_terminal() -> None:
+    """Where the terminal is gone, what is still drawn goes nowhere, and holds up nobody on the way out."""
+    if _terminal_attributes() is not None:
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
         os.dup2(nowhere, descriptor)

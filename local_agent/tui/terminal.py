@@ -9,15 +9,18 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.keys import Keys
 
-KILL_AFTER = 1.0
+from local_agent.tui.signals import detach_lost_terminal
+
+KILL_AFTER = 0.7
 """Seconds an editor gets to close when the program is told to end."""
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
@@ -50,7 +53,7 @@ def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
         raise EditorFailed(f"$VISUAL can't be read as a command: {line}") from None
 
 
-def edit_text(text: str) -> str:
+def edit_text(text: str, ending: Ending) -> str:
     """Let the person edit ``text`` in their editor; blocks. The terminal must be theirs already."""
     command = editor_command()
     with tempfile.TemporaryDirectory(prefix="local-agent-") as folder:
@@ -60,29 +63,89 @@ def edit_text(text: str) -> str:
             process = subprocess.Popen([*command, str(path)])
         except OSError as error:
             raise EditorFailed(f"{command[0]} can't be started: {error.strerror}.") from error
-        with _ends_with_us(process):
-            code = process.wait()
+        code = ending.wait(process)
         if code != 0:
             raise EditorFailed(f"{command[0]} ended with exit code {code}; the text is as it was.")
         return path.read_text("utf-8", errors="replace").removesuffix("\n")
 
 
-@contextmanager
-def _ends_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """While the editor has the terminal our loop stands still: pass on what tells us to end."""
+class Ending:
+    """While the editor has the terminal our loop stands still: passes on what tells us to end.
 
-    def end(number: int, frame: FrameType | None) -> None:
-        process.terminate()
-        killer = threading.Timer(KILL_AFTER, process.kill)
-        killer.daemon = True
-        killer.start()
+    To be entered before anything blocks, so that no signal is missed. Our own handlers, which see the
+    signal, too, act once the loop runs again.
+    """
 
-    numbers = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
-    before: dict[int, _Handler] = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def __init__(self) -> None:
+        self._told = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closing: threading.Thread | None = None
+        self._before: dict[int, _Handler] = {}
+
+    def __enter__(self) -> Ending:
+        for name in ("SIGHUP", "SIGTERM"):
+            number = getattr(signal, name, None)
+            if number is not None:
+                self._before[number] = signal.getsignal(number)
+                signal.signal(number, self._end)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def wait(self, process: subprocess.Popen[bytes]) -> int:
+        """Wait for the editor, and close it when we are told to end; its exit code."""
+        self._process = process
+        if self._told:
+            self._close()
+        code = process.wait()
+        if self._closing is not None:
+            self._closing.join()
+        return code
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self._told = True
+        detach_lost_terminal()
+        if self._process is not None:
+            self._close()
+
+    def _close(self) -> None:
+        if self._closing is None and self._process is not None:
+            self._closing = threading.Thread(target=_close_all, args=(self._process.pid,))
+            self._closing.start()
+
+
+def _close_all(root: int) -> None:
+    """End a process and what it has started; an editor is often started by a script."""
+    pids = [root, *_descendants(root)]
+    _signal(pids, signal.SIGTERM)
+    deadline = time.monotonic() + KILL_AFTER
+    while (pids := _signal(pids, 0)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    _signal(pids, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def _descendants(root: int) -> list[int]:
+    try:
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, timeout=0.3)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    children: dict[int, list[int]] = {}
+    for line in listed.stdout.splitlines():
+        pid, parent = map(int, line.split())
+        children.setdefault(parent, []).append(pid)
+    found = [root]
+    for each in found:
+        found.extend(children.get(each, []))
+    return found[1:]
+
+
+def _signal(pids: list[int], number: int) -> list[int]:
+    """Those that were there to get it."""
+    there = []
+    for pid in pids:
+        with suppress(OSError):
+            os.kill(pid, number)
+            there.append(pid)
+    return there

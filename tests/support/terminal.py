@@ -69,6 +69,7 @@ class Key(StrEnum):
     F8 = "\x1b[19~"
     CTRL_C = "\x03"
     CTRL_D = "\x04"
+    CTRL_G = "\x07"
     CTRL_O = "\x0f"
     CTRL_P = "\x10"
     CTRL_Q = "\x11"

@@ -11,7 +11,16 @@ import pytest
 from tests.support.machine import Machine
 from tests.support.ollama_server import Fault, OllamaServer, Turn, gate, say
 from tests.support.terminal import Key, Terminal, until
-from tests.terminal.steps import LEAVING_LIMIT, ask, assert_valid, conversation, drawn, farewell, leave
+from tests.terminal.steps import (
+    LEAVING_LIMIT,
+    ask,
+    assert_valid,
+    conversation,
+    drawn,
+    farewell,
+    leave,
+    submit,
+)
 
 pytestmark = pytest.mark.terminal
 
@@ -57,12 +66,20 @@ def escaped_then_left(terminal: Terminal) -> int:
     return 0
 
 
+def escaped_twice_then_left(terminal: Terminal) -> int:
+    terminal.send_slowly(Key.ESCAPE)
+    terminal.send_slowly(Key.ESCAPE)
+    terminal.wait_for("interrupted")
+    leave(terminal)
+    return 0
+
+
 def killed(terminal: Terminal) -> int:
     terminal.signal(signal.SIGKILL)
     return terminal.wait_exit(LEAVING_LIMIT)
 
 
-CLEAN: list[End] = [quit_by_key, stopped_then_left, escaped_then_left]
+CLEAN: list[End] = [quit_by_key, stopped_then_left, escaped_then_left, escaped_twice_then_left]
 SIGNALLED: list[End] = [terminated, hung_up]
 BRUTAL: list[End] = [window_closed, killed]
 
@@ -151,6 +168,23 @@ def test_a_stopped_reply_lets_the_next_question_through(machine: Machine, server
     assert said[1] == ("assistant", PARTIAL)
 
 
+def test_a_double_escape_drops_nothing_that_waited(machine: Machine, server: OllamaServer) -> None:
+    server.script(Turn(say(PARTIAL), gate("never")))
+    with machine.terminal() as terminal:
+        ask(terminal, "Question")
+        terminal.wait_for(PARTIAL)
+        submit(terminal, "what waits")
+        terminal.wait_for("next  what waits")
+        terminal.send_slowly(Key.ESCAPE)
+        terminal.wait_for("held  what waits")
+        terminal.send_slowly(Key.ESCAPE)
+        terminal.paste("x")
+        terminal.wait_for("❯ x")
+        assert "held  what waits" in terminal.text
+        terminal.send(Key.ESCAPE)
+        terminal.wait_for(lambda shown: "what waits" not in shown.text)
+
+
 def test_terminated_as_soon_as_it_has_painted(machine: Machine) -> None:
     with machine.terminal() as terminal:
         terminal.wait_for(drawn)
@@ -175,3 +209,50 @@ def test_terminated_while_the_server_does_not_answer(machine: Machine, server: O
         terminal.signal(signal.SIGTERM)
         terminal.wait_exit(LEAVING_LIMIT)
         terminal.assert_restored()
+
+
+EDITORS = {
+    "that obeys": "exec sleep 1000",
+    "behind a script": "trap '' HUP; sleep 1000; true",
+    "that ignores what ends it": "trap '' HUP TERM; while :; do sleep 0.2; done",
+}
+IN_THE_EDITOR: list[tuple[End, str]] = [
+    (terminated, "that ignores what ends it"),
+    (window_closed, "behind a script"),
+    (killed, "that obeys"),
+]
+
+
+def assert_ends_in_the_editor(machine: Machine, server: OllamaServer, end: End, editor: str) -> None:
+    """The editor has the terminal: a signal ends it and us, and what was typed before it is kept."""
+    started = machine.person / "started"
+    script = machine.person / "editor"
+    script.write_text(f"#!/bin/sh\ntouch {started}\n{EDITORS[editor]}\n")
+    script.chmod(0o700)
+    machine.variables["VISUAL"] = str(script)
+    server.script(SETTLED)
+    with machine.terminal() as terminal:
+        ask(terminal, "First question")
+        terminal.wait_for(SETTLED)
+        terminal.wait_for("tok/s")
+        terminal.send("half a thought", Key.CTRL_G)
+        until(started.exists, what="the editor")
+        end(terminal)
+        if end in SIGNALLED:
+            terminal.assert_restored()
+            assert "Traceback" not in terminal.text
+        if end is not killed:
+            terminal.assert_no_child()
+    assert machine.query("SELECT text FROM drafts") == [("half a thought",)]
+
+
+@pytest.mark.parametrize(("end", "editor"), IN_THE_EDITOR)
+def test_in_the_editor(machine: Machine, server: OllamaServer, end: End, editor: str) -> None:
+    assert_ends_in_the_editor(machine, server, end, editor)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("editor", EDITORS)
+@pytest.mark.parametrize("end", [terminated, hung_up, window_closed])
+def test_in_every_editor(machine: Machine, server: OllamaServer, end: End, editor: str) -> None:
+    assert_ends_in_the_editor(machine, server, end, editor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from time import monotonic
 from typing import ClassVar
@@ -37,6 +38,7 @@ from local_agent.tui.widgets.transcript import Transcript
 
 FIRST_KEYS_SECONDS = 0.05
 """How long the first paint and the keys typed before it have the processor for themselves."""
+KEEP_SECONDS = 0.5
 AGAIN_SECONDS = 2.0
 """Within which a second Ctrl+C leaves, and a second Esc belongs to the first."""
 
@@ -72,7 +74,7 @@ class ChatScreen(Doors):
         self._seen_at_once = (
             Header(self.glyphs),
             transcript,
-            PromptPane(self.turns.queue, self._questions, self.glyphs),
+            PromptPane(self.turns.queue, self._questions, self._keep_draft, self.glyphs),
             Footer(self.glyphs),
         )
         self._queue_strip = QueueStrip(self.glyphs)
@@ -249,6 +251,11 @@ class ChatScreen(Doors):
     def note_draft(self) -> None:
         """What is typed and queued is to be kept."""
         self.drafts.note(self.conversation)
+
+    async def _keep_draft(self) -> None:
+        """Save what is unsent now, unless the database keeps us waiting."""
+        self.note_draft()
+        await asyncio.wait({asyncio.create_task(self.drafts.save())}, timeout=KEEP_SECONDS)
 
     def _unsent(self) -> Draft:
         return Draft(self.composer.prompt, self.turns.queue.unsent)

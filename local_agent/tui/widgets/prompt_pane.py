@@ -18,11 +18,12 @@ from local_agent.tui.commands.table import COMMANDS, is_command
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.prompt_queue import PromptQueue
 from local_agent.tui.recall import Recall
-from local_agent.tui.terminal import EditorFailed, edit_text
+from local_agent.tui.terminal import EditorFailed, Ending, edit_text
 from local_agent.tui.widgets.completion import CompletionList
 from local_agent.tui.widgets.composer import Composer
 
 Questions = Callable[[], Awaitable[Sequence[str]]]
+Keep = Callable[[], Awaitable[None]]
 
 
 class PromptPane(Vertical):
@@ -62,12 +63,15 @@ class PromptPane(Vertical):
 
     composer = query_one(Composer)
 
-    def __init__(self, queue: PromptQueue, questions: Questions, glyphs: Glyphs = UNICODE) -> None:
+    def __init__(
+        self, queue: PromptQueue, questions: Questions, keep: Keep, glyphs: Glyphs = UNICODE
+    ) -> None:
         super().__init__()
         self.may_suspend = True
         """False while a turn runs: an editor would stop it."""
         self._queue = queue
         self._questions = questions
+        self._keep = keep
         self._glyphs = glyphs
         self._recall = Recall()
         self._recalled = ""
@@ -88,14 +92,16 @@ class PromptPane(Vertical):
         self.composer.load("")
         return True
 
-    def action_edit(self) -> None:
+    async def action_edit(self) -> None:
         """Write the prompt in the person's editor."""
         if not self.may_suspend:
             self.post_message(self.Refused("The editor would stop the running turn: stop it with Esc first."))
             return
+        # While the editor is open nothing of ours runs, and the process may be killed.
+        await self._keep()
         try:
-            with self.app.suspend():
-                text = edit_text(self.composer.prompt)
+            with Ending() as ending, self.app.suspend():
+                text = edit_text(self.composer.prompt, ending)
         except (EditorFailed, SuspendNotSupported) as error:
             self.post_message(self.Refused(str(error) or "This terminal can't be lent to an editor."))
         else:
