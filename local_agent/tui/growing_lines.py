@@ -9,9 +9,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import overload
 
+from rich.cells import cell_len, get_character_cell_size
 from textual.content import Content
 
-from local_agent.tui.lines import BLANK, TAB_SIZE, Line, wrap
+from local_agent.tui.lines import BLANK, TAB_SIZE, Line
 
 
 class _Lines(Sequence[Line]):
@@ -70,16 +71,29 @@ class PlainLines(_Lines):
 
     def _wrapped(self, paragraph: str) -> Iterator[tuple[int, int]]:
         """Where the rows of one line of the text begin and end."""
-        if not paragraph.isascii():
-            position = 0
-            for line in wrap(Content(paragraph), self._width):
-                yield position, position + len(line.content)
-                position += len(line.content) + len(line.joint)
-        elif len(paragraph) <= self._width:
+        if cell_len(paragraph) <= self._width:
             yield 0, len(paragraph)
-        else:
+        elif paragraph.isascii():
             for row in self._pattern.finditer(paragraph):
                 yield row.start(), row.end(row.lastindex or 0)
+        else:
+            yield from _wrapped_by_cells(paragraph, self._width)
+
+
+def _wrapped_by_cells(paragraph: str, width: int) -> Iterator[tuple[int, int]]:
+    """The same rows as the pattern finds, of text whose characters are not all one cell wide."""
+    start, length = 0, len(paragraph)
+    while start < length:
+        end, room = start, width
+        while end < length and (room := room - get_character_cell_size(paragraph[end])) >= 0:
+            end += 1
+        if end < length and paragraph[end] != " ":
+            space = paragraph.rfind(" ", start + 1, end)
+            end = space if space > 0 else max(end, start + 1)
+        yield start, end
+        start = end
+        while start < length and paragraph[start] == " ":
+            start += 1
 
 
 class JoinedLines(_Lines):

@@ -10,10 +10,11 @@ from pathlib import Path
 from time import perf_counter
 
 from local_agent.store.store import Store
+from local_agent.tui.widgets.reply import Reply
 from local_agent.tui.widgets.transcript import MOUNTED_AT_MOST
 from tests.runtime.opened import paths_in, settings_for
 from tests.store.samples import VERSION, fill, talk
-from tests.support.ollama_server import OllamaServer, Turn, gate, say, server_process
+from tests.support.ollama_server import OllamaServer, Turn, gate, say, server_process, sleep
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import screen_text, until
 
@@ -193,3 +194,45 @@ async def test_twenty_thousand_tokens_never_hold_the_loop_up(home: Path) -> None
                 await until(chat.pilot, lambda: chat.replies and not chat.screen.busy, 120)
             assert chat.replies == [text]
             assert longest[0] < 4 * LONGEST_GAP * max(slow, calibration()), f"{longest[0]:.3f} s"
+
+
+async def test_a_reply_that_ends_while_its_last_block_is_set_is_whole(
+    home: Path, server: OllamaServer
+) -> None:
+    rows = "".join(f"| {number} | row *{number}* of many | {number * 7} kB |\n" for number in range(1200))
+    table = f"| number | what | size |\n|---|---|---|\n{rows}\nAnd"
+    server.script(Turn(say(table, chunking="whole"), sleep(0.15), say(" that was all.")))
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        await chat.send("go")
+        await until(chat.pilot, lambda: chat.replies and not chat.screen.busy, 60)
+        assert chat.replies == [f"{table} that was all."]
+
+
+async def test_long_replies_are_set_for_a_new_width_without_holding_the_loop_up(
+    home: Path, server: OllamaServer
+) -> None:
+    store = Store.open(paths_in(home).database, program_version=VERSION)
+    held = await talk(store, "question 0", root=str(home.parent / "api-server"))
+    fill(paths_in(home).database, held.info.id, 40, says=lambda place: f"- *point* {place} of many\n" * 160)
+    await store.close()
+    words = "".join(f"word {number} " for number in range(300))
+    server.script(Turn(say(words, pause=0.002), gate("resized"), say("the end")))
+    defaults = settings_for(server.url)
+    settings = replace(defaults, ollama=replace(defaults.ollama, num_ctx=131_072))
+    handle = held.info.handle
+    async with chatting(home, server.url, settings=settings, resume=handle, model="llama3.2:3b") as chat:
+        await chat.ready()
+        await chat.send("go")
+        await until(chat.pilot, lambda: chat.replies[-1].startswith("word"))
+        slow = calibration()
+        async with longest_gap() as longest:
+            await chat.pilot.resize_terminal(44, 24)
+            await until(chat.pilot, lambda: not any(reply.stale for reply in chat.screen.query(Reply)), 60)
+        server.release("resized")
+        await until(chat.pilot, lambda: not chat.screen.busy)
+        assert chat.replies[-1].endswith("the end")
+        for reply in chat.screen.query(Reply):
+            width = reply.size.width
+            assert all(line.content.cell_length <= width for line in reply.lines_for(width))
+        assert longest[0] < 4 * LONGEST_GAP * max(slow, calibration()), f"{longest[0]:.3f} s"
