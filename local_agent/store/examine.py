@@ -19,8 +19,8 @@ APPLICATION_ID = 0x4C6F4167
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database while it is open, or after a process died with it."""
 
-MAX_PATH_BYTES = 512 - len("-journal")
-"""SQLite takes no longer names, those of the side files included."""
+MAX_PATH_BYTES = 512 - 100
+"""SQLite takes names of 512 bytes; side files and copies need room for theirs, which are longer."""
 
 LOCKED = ("The database is locked by another program.", "Close what holds it, then try again.")
 CHECK_IT = "See what is left of it, and which copy to go back to, with: local-agent db check"
@@ -159,7 +159,15 @@ def _was_ours(path: Path) -> bool:
     return any((path.parent / "locks").glob("*.lock"))
 
 
+def _size(path: Path) -> int:
+    """0 for a file that is not there; another process may remove it between two questions."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def has_log(path: Path) -> bool:
     """Something that is written stands beside the file and not yet in it."""
     beside = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal"))
-    return any(each.exists() and each.stat().st_size > 0 for each in beside)
+    return any(_size(each) > 0 for each in beside)

@@ -22,7 +22,9 @@ from local_agent.store.models import LeaseRow, SessionRow
 
 ATTEMPTS = 5
 LOOK_SECONDS = 0.02
-UNNAMED_SECONDS = 3.0
+LOOK_SECONDS_AT_MOST = 0.5
+"""Many that look often would keep the one from writing that they wait for."""
+UNNAMED_SECONDS = 10.0
 """How long a lock may be held before the row names its holder, or after it named one that is gone."""
 
 
@@ -67,13 +69,15 @@ class Holding:
         ``SessionHeld`` names the one that has the lock, also when it took it at this very moment.
         """
         unnamed_until = monotonic() + UNNAMED_SECONDS
+        pause = LOOK_SECONDS
         while True:
             try:
                 return await self._hold(handle, named_soon=monotonic() < unnamed_until)
             except _GenerationMoved:
                 continue
             except _LockBusy:
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LOOK_SECONDS_AT_MOST)
 
     async def take_over(self, handle: str) -> HeldSession:
         """Raise generation and token in one transaction, then lock the new generation's file."""
@@ -183,8 +187,8 @@ class Holding:
 
 
 def _refusal(info: SessionInfo, row: LeaseRow | None) -> StoreError:
-    if row is None:
-        return StoreError(f"Session {info.handle} is open in another process.", "Close it there.")
+    if row is None or row.token is None:
+        return StoreError(f"Session {info.handle} is being opened by another process.", "Try again.")
     return SessionHeld(info.handle, leases.named_holder(row))
 
 
