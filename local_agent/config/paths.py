@@ -24,8 +24,8 @@ class Paths:
     @classmethod
     def discover(cls, env: Mapping[str, str] = os.environ) -> Paths:
         """Find both folders; ``ConfigError`` when there is no place for them."""
-        override = env.get(HOME_VARIABLE, "").strip()
-        if override:
+        override = env.get(HOME_VARIABLE, "")
+        if override.strip():
             home = Path(os.path.abspath(os.path.expanduser(override)))
             source = HOME_VARIABLE
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import os
 import shutil
 import sqlite3
@@ -15,16 +16,23 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from local_agent.cli.handles import quoted
+from local_agent.config.logs import PrivateLogHandler
+from local_agent.config.paths import Paths
 from local_agent.domain.errors import Damaged, NotSaved, OnlyReadable, StoreError
+from local_agent.store.copies import back_up
 from local_agent.store.damage import find_damage, set_aside
+from local_agent.store.examine import MAX_PATH_BYTES
 from local_agent.store.lookup import known_handles, latest, lookup
 from local_agent.store.patience import NOTICE_SECONDS, Patience
 from local_agent.store.store import Store
-from tests.store.samples import ROOT, VERSION, new_session, opening, talk
+from local_agent.tui.quantities import ago, since
+from tests.store.samples import ROOT, VERSION, new_session, opening, settled, talk
 from tests.support.permissions import bound_by_modes
 
 
@@ -366,3 +374,132 @@ def test_a_file_that_was_never_ours_is_not_set_aside(path: Path) -> None:
     with pytest.raises(StoreError, match="is no SQLite database") as refusal:
         Store.open(path, program_version=VERSION)
     assert not isinstance(refusal.value, Damaged)
+
+
+# Paths.
+
+NAMES = [
+    "with blanks",
+    "it's",
+    'say "hi"',
+    "100%25",
+    "what?mode=memory",
+    "#1",
+    "two\nlines",
+    "日本語 é",
+    "\udcff\udcfe",
+    "$HOME `id`",
+    "semi;colon&",
+    "back\\slash",
+    "x" * 200,
+    "trailing ",
+]
+
+
+async def _everything(path: Path, root: str) -> None:
+    """Build, look up, read a copy, back up and set aside."""
+    store = Store.open(path, program_version=VERSION)
+    handle = (await talk(store, "What is a tree?", root=root)).info.handle
+    await store.close()
+    found = lookup(path, handle)
+    assert found is not None and found.workspace_root == root
+    assert latest(path, root) == found
+    copy = Store.read_copy(path, program_version=VERSION)
+    assert [info.workspace_root for info in await copy.page(root)] == [root]
+    await copy.close()
+    assert back_up(path, None, path.parent / "backups").stat().st_size
+    path.with_name(f"{path.name}-wal").unlink(missing_ok=True)
+    head_is_gone(path)
+    damage = find_damage(path)
+    assert damage is not None and set_aside(path, damage).exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_homes_and_workspaces_of_any_name(tmp_path: Path, name: str) -> None:
+    paths = Paths.discover({"LOCAL_AGENT_HOME": str(tmp_path / name), "HOME": str(tmp_path)})
+    assert paths.home == tmp_path / name
+    asyncio.run(_everything(paths.database, str(tmp_path / f"work {name}")))
+    PrivateLogHandler(paths.log_file).emit(logging.makeLogRecord({"msg": "It works."}))
+    assert paths.log_file.read_text() == "It works.\n"
+    command = f"printf %s {quoted(str(paths.home))}"
+    shown = subprocess.run(["bash", "-c", command], capture_output=True, check=True).stdout
+    assert shown == os.fsencode(paths.home)
+
+
+def test_a_path_is_as_long_as_sqlite_takes_or_refused_in_one_line(tmp_path: Path) -> None:
+    folder = tmp_path
+    while len(os.fsencode(folder)) < MAX_PATH_BYTES - 130:
+        folder /= "y" * 100
+    folder /= "z" * (MAX_PATH_BYTES - len(os.fsencode(folder)) - len("//local-agent.db"))
+    asyncio.run(_everything(folder / "local-agent.db", ROOT))
+    for look in (
+        lambda path: Store.open(path, program_version=VERSION),
+        lambda path: lookup(path, "a1b2c3d"),
+    ):
+        with pytest.raises(StoreError, match="longer than the 412 bytes") as refusal:
+            look(folder / "a" / "local-agent.db")
+        assert "LOCAL_AGENT_HOME" in refusal.value.hint
+    assert not (folder / "a").exists()
+
+
+# A full disk, a stepped clock.
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from local_agent.domain.errors import NotSaved
+from local_agent.store.store import Store
+from local_agent.tui.quantities import ago, since
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    Store.open(Path(sys.argv[1]), program_version="0.1.0")
+except NotSaved as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("room", [0, 2048, 40_000, 70_000])
+def test_no_room_at_the_first_start(path: Path, room: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(path), str(room)], capture_output=True, text=True, check=True
+    )
+    kind, _, sentence = done.stdout.strip().partition(" ")
+    assert kind == "NotSaved", done.stdout
+    assert sentence.startswith(("The disk is full.", "The disk reports an error.")), sentence
+    assert asyncio.run(_said(path)), "with room again it is built"
+
+
+def step_clock_back(path: Path) -> None:
+    """What was written before lies an hour ahead of the clock now."""
+    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    with closing(sqlite3.connect(path)) as db:
+        for column in ("created_at", "last_activity"):
+            db.execute(f"UPDATE sessions SET {column} = ?", (later,))
+        db.execute("UPDATE turns SET started_at = ?, ended_at = ?", (later, later))
+        db.execute("UPDATE leases SET since = ?", (later,))
+        db.execute("UPDATE error_records SET created_at = ?", (later,))
+        db.commit()
+
+
+def test_a_clock_that_is_stepped_back_changes_no_order(path: Path, handle: str) -> None:
+    step_clock_back(path)
+
+    async def look() -> None:
+        store = Store.open(path, program_version=VERSION)
+        held = await store.hold(handle)
+        turn = await held.begin(opening("And now?", held.info.head))
+        await held.settle(turn, settled("Now."))
+        newer = await talk(store, "The newest one")
+        listed = await store.page(ROOT)
+        assert [info.handle for info in listed] == [newer.info.handle, handle]
+        newest = await store.latest(ROOT)
+        assert newest is not None and newest.handle == newer.info.handle
+        tail = await store.tail(held.info.id, 20)
+        assert [entry.text for entry in tail.entries][-2:] == ["And now?", "Now."]
+        assert [entry.id for entry in tail.entries] == sorted(entry.id for entry in tail.entries)
+        await store.close()
+
+    asyncio.run(look())
+    with closing(sqlite3.connect(path)) as db:
+        (stamp,) = db.execute("SELECT started_at FROM turns ORDER BY started_at DESC").fetchone()
+    assert (ago(stamp), since(stamp)) == ("now", "just now")
