@@ -97,8 +97,8 @@ def _rows(name: str, turn: Turn, size: int) -> Iterator[Row]:
         seen = asyncio.run(_stream(Path(folder), server.url, unfold=name == "thinking"))
     watch, seconds = seen.watch, seen.seconds
     longest = watch.longest()
-    gaps = sorted(turn.silent for turn in watch.turns)
-    gap = f"longest silence {gaps[-1] * 1e3:.0f} ms, 99 % under {gaps[len(gaps) * 99 // 100] * 1e3:.0f} ms"
+    silent = max(watch.turns, key=lambda turn: turn.silent)
+    gap = f"longest silence {silent.silent * 1e3:.0f} ms, {silent.delayed * 1e3:.0f} ms of it no processor"
     yield Row(f"{name}: the loop busy at a stretch", longest.busy * 1e3, BUDGET * 1e3, "ms", gap)
     echo = max(seen.echoes, key=lambda echo: echo.busy)
     slowest = max(echo.seconds for echo in seen.echoes)
