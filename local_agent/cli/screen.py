@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 
 from local_agent.cli.startup import Startup
-from local_agent.cli.streams import write
+from local_agent.cli.streams import say, write
 from local_agent.config.launch import LaunchOptions
 from local_agent.domain.errors import UsageError
 from local_agent.domain.text import one_line
@@ -32,6 +32,8 @@ def open_screen(startup: Startup, options: LaunchOptions, resume: str | None) ->
     code = app.return_code or 0
     if report is not None and report.handle and code == 0:
         write(exit_message(report.handle, report.title))
+    if report is not None and report.aside is not None:
+        say(f"What could not be saved is in {report.aside}")
     return code
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from local_agent.domain.events import Event, Notice, Silence, TextDelta, TurnFailed
+from local_agent.domain.events import Event, Notice, SavedAgain, SavingFailed, Silence, TextDelta, TurnFailed
 from local_agent.domain.text import GrowingText, normalise, one_line, without_invisible
 from local_agent.headless.receipt import Receipt
 
@@ -23,6 +23,7 @@ class TextPrinter:
         self._say = say
         self._shown = _ShownText() if to_terminal else None
         self._last = ""
+        self._unsaved = ""
 
     def show(self, event: Event) -> None:
         """Print what a reader of the answer needs."""
@@ -35,6 +36,12 @@ class TextPrinter:
                 self._remark(note)
             case TurnFailed(line=line, hint=hint):
                 self._remark(f"{line} {hint}")
+            case SavingFailed(line=line, hint=hint) if line != self._unsaved:
+                self._unsaved = line
+                self._remark(f"Not saved: {line} {hint}")
+            case SavedAgain():
+                self._unsaved = ""
+                self._remark("Saved after all.")
             case _:
                 pass
 

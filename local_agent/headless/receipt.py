@@ -8,6 +8,8 @@ from local_agent.domain.entries import TurnStatus, Usage
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.events import (
     Event,
+    SavedAgain,
+    SavingFailed,
     TextDelta,
     ThinkingDelta,
     TurnEnded,
@@ -41,6 +43,8 @@ class Receipt:
     usage: Usage | None = None
     window: int | None = None
     error: Failure | None = None
+    unsaved: Failure | None = None
+    """Why the conversation is not on disk; None when it is, or was never meant to be."""
 
     def note(self, event: Event) -> None:
         """Take in what an event adds."""
@@ -55,6 +59,10 @@ class Receipt:
                 self.usage, self.window = usage, window
             case TurnFailed(kind, line, hint, raw):
                 self.error = Failure(kind, line, hint, raw)
+            case SavingFailed(line=line, hint=hint):
+                self.unsaved = Failure("store", line, hint)
+            case SavedAgain(handle=handle):
+                self.handle, self.unsaved = handle, None
             case TurnEnded(status=status, stop_reason=reason):
                 self.status, self.stop_reason = status, reason
             case _:

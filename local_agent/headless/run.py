@@ -91,13 +91,16 @@ async def _ask(conversation: Conversation, prompt: str, output: Output, receipt:
                     read = read and _show(output, event)
                     if not read:
                         conversation.stop()
+            if (news := await conversation.save_at_last()) is not None:
+                receipt.note(news)
+                read = read and _show(output, news)
             receipt.model, receipt.title = conversation.model, conversation.title
     finally:
         await conversation.close()
     if not read:
         return 0
     output.finish(receipt)
-    if receipt.status == TurnStatus.SETTLED:
+    if receipt.status == TurnStatus.SETTLED and receipt.unsaved is None:
         return 0
     return EXIT_INTERRUPTED if signal.SIGINT in received else 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -186,14 +186,23 @@ class Conversation:
         await self._journal.save()
         return self._news.take()
 
+    async def save_at_last(self) -> News | None:
+        """``save`` for somebody who leaves: it waits for nothing and raises nothing."""
+        self._store.hurry(HURRY_SECONDS)
+        try:
+            return await self.save()
+        except StoreError:
+            return None
+        finally:
+            self._store.hurry(None)
+
     def set_aside(self, draft: str = "") -> Path | None:
         """Put what is not on disk, and what was not sent yet, into a file of the person's; its path."""
         return self._journal.set_aside(draft)
 
     async def close(self) -> None:
         """Try once more to write what waits, and give the lease back: it can be resumed anywhere."""
-        with suppress(StoreError):
-            await self._journal.save()
+        await self.save_at_last()
         if self._journal.held is not None:
             await self._journal.held.release()
 

@@ -112,6 +112,9 @@ class LocalAgentApp(App[ExitReport | None]):
         self._exit_renderables.append(
             "local-agent: the screen failed; what was asked and answered is kept. See: local-agent logs"
         )
+        aside = self.chat.conversation.set_aside() if self.chat.conversation is not None else None
+        if aside is not None:
+            self._exit_renderables.append(f"local-agent: what could not be saved is in {aside}")
         self._close_messages_no_wait()
 
     def _end(self, return_code: int) -> None:

@@ -33,6 +33,13 @@ class DraftKeeper:
         self._timer: Timer | None = None
         self._wanted: tuple[Conversation | None, Draft] = (None, _EMPTY)
         self._saved: tuple[Conversation | None, Draft] = (None, _EMPTY)
+        self._told = False
+
+    @property
+    def unsaved(self) -> str:
+        """What was noted last and could not be kept."""
+        draft = self._wanted[1]
+        return "" if not self._told or draft == self._saved[1] else "\n\n".join((draft.text, *draft.queue))
 
     def note(self, conversation: Conversation | None) -> None:
         """Something else is unsent now."""
@@ -61,11 +68,19 @@ class DraftKeeper:
             return
         try:
             await self.runtime.save_draft(*wanted, moved_from=saved[0])
+            self._told = False
         except LeaseLost:
             self._screen.post_message(TurnRunner.SessionLost())
         except StoreError as error:
             self._saved = saved
-            _log.warning("the draft is not saved: %s", error)
+            self._tell(wanted[0], error)
+
+    def _tell(self, conversation: Conversation | None, error: StoreError) -> None:
+        """Say once an outage that what is typed is not kept, unless nothing is."""
+        _log.warning("the draft is not saved: %s", error)
+        if not self._told and (conversation is None or not conversation.unsaved):
+            self._screen.notify(f"What you type is not kept: {error}", severity="warning", markup=False)
+        self._told = True
 
     async def take(self, conversation: Conversation | None) -> Draft:
         """What was left unsent here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from local_agent.config.launch import LaunchOptions
@@ -18,7 +19,8 @@ class Launch(NamedTuple):
 
 
 class ExitReport(NamedTuple):
-    """The session that can be resumed; empty when there is none."""
+    """The session that can be resumed, empty when there is none, and the file with what is not in it."""
 
     handle: str = ""
     title: str = ""
+    aside: Path | None = None

@@ -135,6 +135,10 @@ async def replace(screen: ChatScreen, conversation: Conversation, *, drop_draft:
     await screen.drafts.save()
     if before is not None:
         await before.close()
+        aside = before.set_aside()
+        if aside is not None:
+            screen.notify_line(f"What could not be saved is in {aside}", "warning")
+    screen.saving.end()
     await _settle_in(screen, conversation, tail)
 
 

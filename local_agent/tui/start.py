@@ -32,8 +32,6 @@ async def start(screen: ChatScreen) -> None:
     if runtime is None:
         return
     screen.runtime = screen.drafts.runtime = runtime
-    for notice in runtime.startup_notices:
-        screen.notify_line(notice, "warning")
     draft = await screen.drafts.take(None)
     if runtime.options.resume is not None:
         # Whether it goes along is asked about text.
@@ -43,6 +41,9 @@ async def start(screen: ChatScreen) -> None:
     if runtime.wants_demo:
         await _fetch_demo(screen, runtime)
     await _first_conversation(screen, runtime)
+    # A conversation that opens takes the place of all that the transcript shows.
+    for notice in runtime.startup_notices:
+        screen.notify_line(notice, "warning")
     # What has been built meanwhile stays too; a full collection in mid-reply would go through all of it.
     gc.freeze()
 

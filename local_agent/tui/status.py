@@ -25,6 +25,7 @@ def header_facts(screen: ChatScreen) -> HeaderFacts:
         conversation.used_tokens,
         conversation.window,
         conversation.read_only or (screen.runtime is not None and not screen.runtime.writable),
+        conversation.unsaved,
     )
 
 

@@ -21,7 +21,7 @@ from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
-    from local_agent.domain.events import Event
+    from local_agent.domain.events import Event, SavedAgain, SavingFailed
     from local_agent.domain.sessions import Draft
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.turn_view import TurnView
@@ -42,6 +42,12 @@ class TurnRunner:
         """A turn began or ended, its session got its name, or the queue changed."""
 
         settled: bool = False
+
+    @dataclass
+    class SavingChanged(Message):
+        """What is on screen is not on disk, or is again."""
+
+        news: SavingFailed | SavedAgain
 
     class SessionLost(Message):
         """A turn could not be recorded: another process has the session now."""
@@ -149,7 +155,15 @@ class TurnRunner:
 
     async def _draw(self, view: TurnView, events: AsyncGenerator[Event, None]) -> bool:
         from local_agent.domain.entries import TurnStatus
-        from local_agent.domain.events import PhaseChanged, TurnEnded, TurnFailed, TurnStarted, UsageReported
+        from local_agent.domain.events import (
+            PhaseChanged,
+            SavedAgain,
+            SavingFailed,
+            TurnEnded,
+            TurnFailed,
+            TurnStarted,
+            UsageReported,
+        )
 
         status = TurnStatus.FAILED
         async with aclosing(events):
@@ -158,6 +172,8 @@ class TurnRunner:
                 await view.show(event)
                 if isinstance(event, TurnStarted | UsageReported | PhaseChanged):
                     self._screen.post_message(self.Changed())
+                elif isinstance(event, SavingFailed | SavedAgain):
+                    self._screen.post_message(self.SavingChanged(event))
                 elif isinstance(event, TurnFailed) and event.kind == "lease_lost":
                     self._screen.post_message(self.SessionLost())
                 elif isinstance(event, TurnEnded):

@@ -14,15 +14,15 @@ from textual.getters import query_one
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.sessions import Draft
-from local_agent.tui import opening
-from local_agent.tui.catching_up import catch_up
+from local_agent.tui import leaving, opening
 from local_agent.tui.commands import COMMANDS
 from local_agent.tui.drafts import DraftKeeper
 from local_agent.tui.glyphs import choose_glyphs
 from local_agent.tui.greeting import Greeting
 from local_agent.tui.history import History
 from local_agent.tui.keys import CHAT_BINDINGS
-from local_agent.tui.launch import ExitReport, Launch
+from local_agent.tui.launch import Launch
+from local_agent.tui.saving import Saving
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.screens.doors import Doors, NoticeKind
 from local_agent.tui.start import send_once_allowed, start, use_demo
@@ -62,6 +62,7 @@ class ChatScreen(Doors):
         self.launch = launch
         self.glyphs = choose_glyphs(launch.settings.ui.glyphs)
         self.drafts = DraftKeeper(self, self._unsent)
+        self.saving = Saving(self)
         self.greeting = Greeting(self)
         self._again_until = 0.0
         self._stopped_until = 0.0
@@ -136,18 +137,7 @@ class ChatScreen(Doors):
 
     async def leave(self, return_code: int = 0) -> None:
         """Stop the turn, keep the draft, give the session back, and go."""
-        await catch_up(self.composer, self.pane, self)
-        await self.turns.stop()
-        self.note_draft()
-        await self.drafts.save()
-        report = ExitReport()
-        if self.conversation is not None:
-            if self.conversation.handle and not self.conversation.read_only:
-                report = ExitReport(self.conversation.handle, self.conversation.title)
-            await self.conversation.close()
-        if self.runtime is not None:
-            await self.runtime.close()
-        self.app.exit(report, return_code)
+        await leaving.leave(self, return_code)
 
     @on(PromptPane.Prompted)
     def _prompted(self, event: PromptPane.Prompted) -> None:
@@ -186,6 +176,10 @@ class ChatScreen(Doors):
     @on(PromptPane.Refused)
     def _refused(self, event: PromptPane.Refused) -> None:
         self.notify_line(event.line, "warning")
+
+    @on(TurnRunner.SavingChanged)
+    def _saving_changed(self, event: TurnRunner.SavingChanged) -> None:
+        self.saving.show(event.news)
 
     @on(TurnRunner.SessionLost)
     def _session_lost(self) -> None:

@@ -23,6 +23,8 @@ class HeaderFacts(NamedTuple):
     used: int | None = None
     window: int = 0
     read_only: bool = False
+    unsaved: bool = False
+    """Something on screen is not on disk."""
 
 
 class Header(Widget):
@@ -39,13 +41,12 @@ class Header(Widget):
         self._glyphs = glyphs
 
     def render(self) -> RenderResult:
-        width = self.size.width
+        mark = self._mark()
+        width = self.size.width - mark.cell_length
         facts = self.facts
         dot = f" {self._glyphs.dot} "
         folder = Content.styled(one_line(facts.folder), "$text")
         place = Content.assemble(one_line(facts.branch), dot, folder) if facts.branch else folder
-        if facts.read_only:
-            place = Content.assemble(("READ-ONLY", "bold $text-warning"), "  ", folder)
         model, meter = Content(one_line(facts.model)), self._meter()
         for left, right in (
             (place, Content(dot).join([part for part in (model, meter) if part])),
@@ -58,7 +59,12 @@ class Header(Widget):
         room = max(0, width - left.cell_length - 2)
         right = right.truncate(room, ellipsis=True)
         gap = width - left.cell_length - right.cell_length
-        return Content.assemble(left, " " * max(1, gap), right)
+        return Content.assemble(mark, left, " " * max(1, gap), right)
+
+    def _mark(self) -> Content:
+        """What must not be overlooked; it stays however narrow the terminal is."""
+        words = "NOT SAVED" if self.facts.unsaved else "READ-ONLY" if self.facts.read_only else ""
+        return Content.assemble((words, "bold $text-warning"), "  ") if words else Content("")
 
     def _meter(self) -> Content:
         """``6.1k / 32k ▂``"""
