@@ -132,7 +132,8 @@ class RunningTurn:
 
     async def _stream(self, turn: OpenTurn) -> None:
         path = await self._journal.model_path(turn.question.id)
-        messages = build_messages(self._plan.system_prompt, path)
+        # Of a path of 100,000 entries this takes most of a second.
+        messages = await asyncio.to_thread(build_messages, self._plan.system_prompt, path)
         estimate = estimate_tokens(messages)
         if estimate > self._plan.window * _HOPELESS:
             raise sentences.too_long(estimate, self._plan.window)
