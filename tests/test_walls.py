@@ -33,6 +33,25 @@ HEAVY = {
 }
 BEFORE_PAINT = {"textual", "rich"}
 """Of the heavy ones, what the program may load before its first paint."""
+OURS_BEFORE_PAINT = 65
+"""How many of our modules a start loads before its first paint, at most."""
+LATER = {
+    f"local_agent.{name}"
+    for name in (
+        "domain.entries",
+        "domain.events",
+        "domain.models",
+        "runtime",
+        "tui.commands.palette",
+        "tui.screens.dialog",
+        "tui.screens.help",
+        "tui.screens.models",
+        "tui.screens.sessions",
+        "tui.turn_view",
+        "tui.widgets.welcome",
+    )
+}
+"""Classes cost time to build: what a key opens, or what has nothing to show yet, comes later."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "managers", "stuff", "base"}
 TOP_LEVEL = {"pyproject.toml", "README.md", "LICENSE", "local_agent", "migrations", "tests", "screenshots"}
 
@@ -65,6 +84,16 @@ def test_only_textual_is_loaded_before_the_first_paint() -> None:
     loaded = loaded_by("import local_agent.tui.app, local_agent.tui.screens.chat")
     assert "textual" in loaded
     assert loaded & (HEAVY - BEFORE_PAINT) == set()
+
+
+def test_a_start_builds_what_it_shows_and_no_more() -> None:
+    code = "import sys, local_agent.cli.root, local_agent.tui.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded = set(done.stdout.split())
+    ours = {name for name in loaded if name.startswith("local_agent")}
+    assert len(ours) <= OURS_BEFORE_PAINT, sorted(ours)
+    assert ours & LATER == set()
+    assert loaded & {"hashlib", "sqlite3", "markdown_it", "pygments"} == set()
 
 
 def test_the_top_level_is_as_fixed() -> None:

@@ -44,3 +44,8 @@ def fsync_seconds() -> float:
             os.fsync(file.fileno())
             times.append(time.perf_counter() - begin)
     return sorted(times)[len(times) // 2]
+
+
+def calibration() -> str:
+    """Both, in words."""
+    return f"calibration loop {loop_seconds() * 1e3:.0f} ms, a forced write {fsync_seconds() * 1e3:.2f} ms"

@@ -19,6 +19,8 @@ KEPT_AT_END = 140
 MOUNTED_AT_MOST = 480
 """Widgets above which the newest are dropped while the person reads far above the end."""
 KEPT_ABOVE = 320
+ROWS_OF_A_WIDGET = 12
+"""A longer widget counts as several: what it holds in memory grows with its rows."""
 NEAR_ROWS = 12
 """How close to an edge of the window more of the conversation is asked for."""
 
@@ -236,9 +238,12 @@ class Transcript(VerticalScroll, can_focus=False):
         """Drop the newest items when the person has gone far above them; nothing while a turn writes."""
         if self.live or self._mounted() <= MOUNTED_AT_MOST:
             return
+        near = self.scroll_y + 2 * self.size.height
         dropped: list[Item] = []
-        while self._mounted() > KEPT_ABOVE:
+        while self._mounted() > KEPT_ABOVE and _top(self.items[-1]) > near:
             dropped.append(self.items.pop())
+        if not dropped:
+            return
         self._cuts.append(Cut(self._edge, len(dropped)))
         self._edge = dropped[-1].entry_id
         self._let_go()
@@ -261,8 +266,14 @@ class Transcript(VerticalScroll, can_focus=False):
         await laid_out.wait()
 
     def _mounted(self) -> int:
-        return sum(len(item.widgets) for item in self.items)
+        widgets = _widgets(self.items)
+        return len(widgets) + sum(widget.size.height for widget in widgets) // ROWS_OF_A_WIDGET
 
 
 def _widgets(items: Iterable[Item]) -> list[Widget]:
     return [widget for item in items for widget in item.widgets]
+
+
+def _top(item: Item) -> int:
+    """The row of the whole transcript that an item begins on; 0 while it has no widget."""
+    return item.widgets[0].virtual_region.y if item.widgets else 0
