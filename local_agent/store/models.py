@@ -13,9 +13,7 @@ class Base(DeclarativeBase):
 
     type_annotation_map = {  # noqa: RUF012  # SQLAlchemy's own declaration
         str: Word,
-        str | None: Word(None),
         int: Whole,
-        int | None: Whole(None),
         bool: Boolean,
         float: Real,
     }
@@ -30,7 +28,7 @@ class WorkspaceRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     root: Mapped[str] = mapped_column(StoredText)
-    git_root_commit: Mapped[str | None]
+    git_root_commit: Mapped[str | None] = mapped_column(Word(None))
     created_at: Mapped[str]
 
 
@@ -48,7 +46,9 @@ class SessionRow(Base):
     title_source: Mapped[str]
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
     # Sessions and entries point at each other: use_alter lets SQLAlchemy order the tables.
-    head: Mapped[int | None] = mapped_column(ForeignKey("entries.id", name="sessions_head", use_alter=True))
+    head: Mapped[int | None] = mapped_column(
+        Whole(None), ForeignKey("entries.id", name="sessions_head", use_alter=True)
+    )
     mode: Mapped[str]
     backend: Mapped[str]
     host: Mapped[str] = mapped_column(StoredText)
@@ -56,9 +56,9 @@ class SessionRow(Base):
     model_pinned: Mapped[bool]
     headless: Mapped[bool]
     trashed: Mapped[bool]
-    parent_session: Mapped[int | None] = mapped_column(ForeignKey("sessions.id"))
+    parent_session: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("sessions.id"))
     fork_entry: Mapped[int | None] = mapped_column(
-        ForeignKey("entries.id", name="sessions_fork_entry", use_alter=True)
+        Whole(None), ForeignKey("entries.id", name="sessions_fork_entry", use_alter=True)
     )
     created_at: Mapped[str]
     last_activity: Mapped[str]
@@ -80,18 +80,18 @@ class TurnRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"))
     status: Mapped[str]
-    stop_reason: Mapped[str | None]
+    stop_reason: Mapped[str | None] = mapped_column(Word(None))
     model: Mapped[str] = mapped_column(StoredText)
     model_digest: Mapped[str]
-    prompt_digest: Mapped[str | None] = mapped_column(ForeignKey("prompt_texts.digest"))
-    prompt_tokens: Mapped[int | None]
-    reply_tokens: Mapped[int | None]
+    prompt_digest: Mapped[str | None] = mapped_column(Word(None), ForeignKey("prompt_texts.digest"))
+    prompt_tokens: Mapped[int | None] = mapped_column(Whole(None))
+    reply_tokens: Mapped[int | None] = mapped_column(Whole(None))
     load_seconds: Mapped[float | None]
     prompt_seconds: Mapped[float | None]
     reply_seconds: Mapped[float | None]
     first_token_seconds: Mapped[float | None]
     started_at: Mapped[str]
-    ended_at: Mapped[str | None]
+    ended_at: Mapped[str | None] = mapped_column(Word(None))
 
 
 class EntryRow(Base):
@@ -107,13 +107,13 @@ class EntryRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"))
-    turn_id: Mapped[int | None] = mapped_column(ForeignKey("turns.id"))
-    parent: Mapped[int | None] = mapped_column(ForeignKey("entries.id"))
+    turn_id: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("turns.id"))
+    parent: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("entries.id"))
     kind: Mapped[str]
     origin: Mapped[str]
     status: Mapped[str]
-    call_number: Mapped[int | None]
-    kept_from: Mapped[int | None] = mapped_column(ForeignKey("entries.id"))
+    call_number: Mapped[int | None] = mapped_column(Whole(None))
+    kept_from: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("entries.id"))
     created_at: Mapped[str]
     text: Mapped[str] = mapped_column(StoredText)
     context: Mapped[str] = mapped_column(StoredText)
@@ -143,10 +143,10 @@ class HeadMoveRow(Base):
 
     session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
-    from_entry: Mapped[int | None] = mapped_column(ForeignKey("entries.id"))
-    to_entry: Mapped[int | None] = mapped_column(ForeignKey("entries.id"))
+    from_entry: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("entries.id"))
+    to_entry: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("entries.id"))
     cause: Mapped[str]
-    turn_id: Mapped[int | None] = mapped_column(ForeignKey("turns.id"))
+    turn_id: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("turns.id"))
     created_at: Mapped[str]
 
 
@@ -158,7 +158,7 @@ class LeaseRow(Base):
     # A session without a lease is told by this column, which is None then.
     session_id: Mapped[int] = mapped_column(Whole(None), ForeignKey("sessions.id"), primary_key=True)
     generation: Mapped[int]
-    token: Mapped[str | None]
+    token: Mapped[str | None] = mapped_column(Word(None))
     pid: Mapped[int]
     process_start: Mapped[str]
     machine_id: Mapped[str]
@@ -174,7 +174,7 @@ class DraftRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
-    session_id: Mapped[int | None] = mapped_column(ForeignKey("sessions.id"))
+    session_id: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("sessions.id"))
     pid: Mapped[int]
     process_start: Mapped[str]
     machine_id: Mapped[str]
@@ -193,7 +193,7 @@ class ErrorRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"))
-    turn_id: Mapped[int | None] = mapped_column(ForeignKey("turns.id"))
+    turn_id: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("turns.id"))
     kind: Mapped[str]
     line: Mapped[str] = mapped_column(StoredText)
     raw: Mapped[str] = mapped_column(StoredText)

@@ -13,6 +13,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -41,6 +42,15 @@ async def _said(path: Path) -> str:
     held = await talk(store, "What is a tree?", "And a bush?")
     await store.close()
     return held.info.handle
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where copies are made; nothing else is there."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
 
 
 @pytest.fixture
@@ -92,11 +102,16 @@ def closed_both(path: Path) -> None:
     closed_folder(path)
 
 
+def copies() -> list[str]:
+    return os.listdir(tempfile.gettempdir())
+
+
 async def _read_copy(path: Path, handle: str) -> list[str]:
     """What a copy shows; a write is refused and no file is left of it."""
     store = Store.read_copy(path, program_version=VERSION)
     try:
         assert not store.writable
+        assert not copies(), "a killed process would leave the copy behind"
         assert handle in [info.handle for info in await store.page(ROOT)]
         info = await store.find(handle)
         tail = await store.tail(info.id, 10)
@@ -109,10 +124,6 @@ async def _read_copy(path: Path, handle: str) -> list[str]:
         await store.close()
 
 
-def copies(folder: Path) -> list[Path]:
-    return list(folder.glob("local-agent-*"))
-
-
 @pytest.mark.parametrize("close", [closed_file, closed_folder, closed_both])
 @pytest.mark.parametrize("session", ["handle", "logged"])
 def test_what_cannot_be_written_is_read(
@@ -120,13 +131,9 @@ def test_what_cannot_be_written_is_read(
     close: Callable[[Path], None],
     session: str,
     request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
 ) -> None:
     handle = request.getfixturevalue(session)
     before = digests(path.parent)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
     close(path)
     closed = path.parent if path.parent.stat().st_mode & 0o200 == 0 else path
 
@@ -146,7 +153,6 @@ def test_what_cannot_be_written_is_read(
     assert said == ["What is a tree?", "On What is a tree?", "And a bush?", "On And a bush?"]
     path.parent.chmod(0o700)
     assert digests(path.parent) == before
-    assert copies(tmp_path / "temporary") == []
 
 
 def test_a_home_that_cannot_be_made(tmp_path: Path) -> None:

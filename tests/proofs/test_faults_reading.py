@@ -6,12 +6,14 @@ Real files, damaged by overwriting pages and by updates that go past the trigger
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -73,6 +75,8 @@ class Reading:
 
     refused: StoreError | None = None
     sessions: list[str] = field(default_factory=list)
+    values: list[object] = field(default_factory=list)
+    """What was listed, and what was read beside the entries."""
     entries: dict[int, Entry] = field(default_factory=dict)
     held: int = 0
     failures: list[StoreError] = field(default_factory=list)
@@ -93,6 +97,7 @@ async def read_all(path: Path) -> Reading:
     try:
         listed = await store.page(ROOT, limit=1000)
         reading.sessions = [info.title for info in listed]
+        reading.values += listed
         await store.latest(ROOT)
         for info in listed:
             try:
@@ -127,7 +132,7 @@ async def _read_session(store: Store, handle: str, reading: Reading) -> None:
     assert len(path) >= 1
     sent = build_messages("", path)
     assert all(str(message.content).strip() for message in sent)
-    await store.errors(info.id)
+    reading.values += [*part.turns.values(), *part.errors.values(), *await store.errors(info.id)]
 
 
 def damage(path: Path, page: int, pattern: bytes) -> None:
@@ -278,6 +283,13 @@ def put(path: Path, values: Sequence[Strange], *, each_in_its_own_row: bool) -> 
         db.commit()
 
 
+def mistyped(value: Any) -> list[str]:
+    """Fields that hold another type than they say."""
+    hints = get_type_hints(type(value))
+    held = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    return [f"{name} = {what!r}" for name, what in held.items() if not isinstance(what, hints[name])]
+
+
 def test_entries_that_nothing_of_ours_wrote(filled: Path) -> None:
     put(filled, LOST, each_in_its_own_row=True)
     reading = asyncio.run(read_all(filled))
@@ -302,4 +314,4 @@ def test_columns_that_nothing_of_ours_wrote(filled: Path) -> None:
         assert not reading.failures and reading.refused is None, here
         assert reading.held == len(reading.sessions) == FEW + 1, here
         assert not reading.lost, here
-        assert all(isinstance(title, str) for title in reading.sessions), here
+        assert not [wrong for value in reading.values for wrong in mistyped(value)], here
