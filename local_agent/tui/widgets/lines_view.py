@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.segment import Segment
 from textual.content import Content
 from textual.geometry import Size
+from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.style import Style
@@ -17,6 +19,10 @@ from local_agent.tui.lines import Line, selected_text
 
 class LinesView(Widget):
     """Subclasses say what the lines of a width are; the same width must cost nothing the second time."""
+
+    @dataclass
+    class Outdated(Message):
+        """A view was laid out for a width that setting its rows for takes long."""
 
     DEFAULT_CSS = """
     LinesView { width: 1fr; height: auto; }

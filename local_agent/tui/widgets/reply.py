@@ -49,12 +49,15 @@ class Reply(LinesView):
     def lines_for(self, width: int) -> Sequence[Line]:
         if self._growing is None and not self._rows and self.source:
             self._rows, self._width = Typesetter(width, self._glyphs).typeset(self.source), width
-        self._wanted = width
+        if width != self._wanted:
+            self._wanted = width
+            if self.stale:
+                self.post_message(self.Outdated())
         return self._rows
 
     @property
     def stale(self) -> bool:
-        return self._wanted not in (0, self._width)
+        return bool(self._rows) and self._wanted != self._width
 
     async def catch_up(self) -> None:
         async with self._setting:

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from textual import work
+from textual import on, work
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
@@ -75,6 +75,7 @@ class Transcript(VerticalScroll, can_focus=False):
         """The first entry that was dropped below, 0 while the end is mounted."""
         self._asked = False
         self._anchor_wanted = True
+        self._catching_up = False
 
     @property
     def at_end(self) -> bool:
@@ -216,7 +217,6 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def on_resize(self) -> None:
         self._anchor_when_full()
-        self._catch_up()
 
     def _anchor_when_full(self) -> None:
         # An anchored container sets content shorter than itself at its bottom: anchor only what overflows.
@@ -249,15 +249,21 @@ class Transcript(VerticalScroll, can_focus=False):
         self._let_go()
         await self.remove_children(_widgets(dropped))
 
-    @work(group="width", exclusive=True)
+    @on(LinesView.Outdated)
+    @work(group="width")
     async def _catch_up(self) -> None:
-        """Set what still has the rows of another width, what is in view first, one after another."""
-        await self._laid_out()
-        views = [view for view in _widgets(self.items) if isinstance(view, LinesView) and view.stale]
-        middle = self.scroll_y + self.size.height / 2
-        for view in sorted(views, key=lambda view: abs(view.virtual_region.center[1] - middle)):
-            await view.catch_up()
-            await asyncio.sleep(0)
+        """Set what still has the rows of another width, one after another, what is in view first."""
+        if self._catching_up:
+            return
+        self._catching_up = True
+        try:
+            await self._laid_out()
+            while stale := [view for view in self.query(LinesView) if view.stale]:
+                middle = self.scroll_y + self.size.height / 2
+                await min(stale, key=lambda view: abs(view.virtual_region.center[1] - middle)).catch_up()
+                await asyncio.sleep(0)
+        finally:
+            self._catching_up = False
 
     async def _laid_out(self) -> None:
         """Wait until what was mounted has its place."""
