@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import logging
 import os
+import sys
+import threading
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,9 +15,10 @@ from pathlib import Path
 from types import TracebackType
 
 from local_agent.config.paths import Paths
-from local_agent.config.private_files import private_folder
+from local_agent.config.private_files import create_private, private_folder
 from local_agent.domain.text import one_line
 
+OURS = "local_agent"
 DETAIL_VARIABLE = "LOCAL_AGENT_LOG"
 MAX_BYTES = 1 << 20
 KEPT = 3
@@ -34,9 +37,21 @@ def start_logging(paths: Paths, env: Mapping[str, str] = os.environ) -> None:
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
-    logging.getLogger("local_agent").setLevel(logging.DEBUG if detailed else logging.INFO)
+    logging.getLogger(OURS).setLevel(logging.DEBUG if detailed else logging.INFO)
     logging.captureWarnings(True)
     logging.raiseExceptions = False
+    threading.excepthook = _log_thread
+    sys.unraisablehook = _log_unraisable
+
+
+def _log_thread(failed: threading.ExceptHookArgs) -> None:
+    """Python would draw it over the screen, with the exception's words."""
+    if failed.exc_value is not None:
+        logging.getLogger(OURS).error("a thread failed", exc_info=failed.exc_value)
+
+
+def _log_unraisable(failed: sys.UnraisableHookArgs) -> None:
+    logging.getLogger(OURS).error("a clean-up failed", exc_info=failed.exc_value)
 
 
 class PrivateLogHandler(logging.FileHandler):
@@ -58,7 +73,7 @@ class PrivateLogHandler(logging.FileHandler):
 
     def _open(self) -> TextIOWrapper:
         private_folder(self._path.parent)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptor = create_private(self._path, os.O_WRONLY | os.O_APPEND)
         return open(descriptor, "a", encoding=self.encoding, errors=self.errors)
 
     def _rotate(self) -> None:
@@ -91,8 +106,14 @@ class _LogFormatter(logging.Formatter):
         return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        """Fold the message: outside text in it can't pretend to be another line."""
-        record.message = one_line(record.message)
+        """Fold the message: outside text in it can't pretend to be another line.
+
+        What a library says may quote what passes through it: only where it said it is kept.
+        """
+        if self._detailed or record.name.partition(".")[0] == OURS:
+            record.message = one_line(record.message)
+        else:
+            record.message = f"words of a library, from {record.module}:{record.lineno}"
         return super().formatMessage(record)
 
     def formatException(self, ei: ExcInfo) -> str:

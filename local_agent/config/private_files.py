@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
+
+from local_agent.config.paths import APP
 
 
 def private_folder(path: Path) -> None:
@@ -16,13 +20,37 @@ def private_folder(path: Path) -> None:
     path.chmod(0o700)
 
 
+def close_to_others(folder: Path) -> bool:
+    """Take other people's rights to a folder of this program's name; True when they had any.
+
+    Another name was chosen by the person, who may share that folder: what lies in it is private by itself.
+    """
+    if folder.name != APP or sys.platform == "win32":
+        return False
+    seen = folder.stat()
+    if not seen.st_mode & 0o077 or seen.st_uid != os.geteuid():
+        return False
+    folder.chmod(0o700)
+    return True
+
+
+def create_private(path: Path, flags: int) -> int:
+    """A descriptor of a file with mode 0600, made when it is not there, tightened when it is."""
+    descriptor = os.open(path, flags | os.O_CREAT, 0o600)
+    if sys.platform != "win32":
+        # The umask may have taken its owner's rights too. A file of somebody else's stays as it is.
+        with suppress(PermissionError):
+            os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
 def write_private(path: Path, data: bytes) -> None:
     """Replace a file in one step with mode 0600; it is on disk, or the old one stays."""
     from secrets import token_hex  # OpenSSL, which a start does not need
 
     private_folder(path.parent)
     scratch = path.with_name(f".{path.name}.{token_hex(4)}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = create_private(scratch, os.O_WRONLY | os.O_EXCL)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)

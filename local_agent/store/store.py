@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from local_agent.config.private_files import private_folder
+from local_agent.config.private_files import close_to_others, private_folder
 from local_agent.domain.errors import Damaged, LeaseLost, NotSaved
 from local_agent.domain.ports import Opening, OpenTurn
 from local_agent.domain.sessions import Draft, NewSession
@@ -68,6 +68,7 @@ class Store(Catalogue, Transcripts):
             require_writable(path)
         try:
             private_folder(path.parent)
+            was_open = close_to_others(path.parent)
             engine = open_engine(path)
         except OSError as error:
             refused = NotSaved(
@@ -86,6 +87,8 @@ class Store(Catalogue, Transcripts):
             raise not_writable(path, error) from error
         except Damaged as error:
             raise Damaged(f"{path} is damaged.", error.hint, error.raw) from error
+        if was_open:
+            notices = (f"Others on this machine could look into {path.parent}; now only you can.", *notices)
         return cls(Gateway(engine, newest_schema(migrations)), path, notices)
 
     @classmethod

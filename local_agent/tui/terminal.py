@@ -18,6 +18,7 @@ from types import FrameType
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.keys import Keys
 
+from local_agent.config.private_files import write_private
 from local_agent.tui.signals import detach_lost_terminal
 
 KILL_AFTER = 0.7
@@ -58,7 +59,8 @@ def edit_text(text: str, ending: Ending) -> str:
     command = editor_command()
     with tempfile.TemporaryDirectory(prefix="local-agent-") as folder:
         path = Path(folder) / "prompt.md"
-        path.write_text(text, "utf-8", errors="surrogatepass")
+        Path(folder).chmod(0o700)
+        write_private(path, text.encode("utf-8", "surrogatepass"))
         try:
             process = subprocess.Popen([*command, str(path)])
         except OSError as error:

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from local_agent.domain.sessions import Draft
+from local_agent.store.copies import back_up
 from local_agent.store.engine import open_engine
-from local_agent.store.migrate import back_up
-from local_agent.store.revisions import Revision
 from local_agent.store.store import Store
 from tests.store.samples import ROOT, VERSION, talk
 
@@ -38,7 +37,7 @@ async def test_files_and_folders_are_private(database: Path) -> None:
     store = Store.open(database, program_version=VERSION)
     await talk(store, "one")
     await store.save_draft(ROOT, None, Draft("half"))
-    back_up(database, database.parent / "backups", Revision("0002", "0002_x.py", ""))
+    back_up(database, None, database.parent / "backups")
 
     found = modes(database.parent)
     await store.close()
