@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from local_agent.cli.handles import quoted
 from local_agent.cli.startup import Startup
 from local_agent.cli.streams import say, write, write_json
 from local_agent.domain.errors import LocalAgentError, UsageError
+from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
 from local_agent.domain.times import local_time
 

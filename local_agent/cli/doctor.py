@@ -161,7 +161,11 @@ def _installed_words(installed: Mapping[str, str | None]) -> Iterator[str]:
 def _server_words(state: ServerState | None) -> str:
     if state is None:
         return "not asked"
-    answer = f"answers, version {state.version or 'unknown'}" if state.reachable else "does not answer"
+    answer = (
+        f"answers, version {one_line(state.version or '') or 'unknown'}"
+        if state.reachable
+        else "does not answer"
+    )
     return f"{one_line(state.address)} {answer}"
 
 

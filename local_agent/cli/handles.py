@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from pathlib import Path
 
 from click.shell_completion import CompletionItem
@@ -13,6 +11,7 @@ from local_agent.cli.streams import say_waiting
 from local_agent.config.paths import Paths
 from local_agent.domain.errors import LocalAgentError, UnknownSession
 from local_agent.domain.handles import offer, parse_handle
+from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
 from local_agent.store import lookup
 from local_agent.store.patience import Patience
@@ -45,22 +44,11 @@ def find_here(startup: Startup, text: str, *arguments: str) -> lookup.Found:
             f"Session {found.handle} belongs to {folder}, which is gone.",
             f"Read it with: local-agent session show {found.handle}",
         )
-    command = shlex.join(("local-agent", *arguments))
+    command = " ".join(map(quoted, ("local-agent", *arguments)))
     raise LocalAgentError(
         f"Session {found.handle} belongs to {folder}.",
         f"Run it there: cd {quoted(found.workspace_root)} && {command}",
     )
-
-
-def quoted(path: str) -> str:
-    """A path for a shell to read and a terminal to show: what can't be shown is escaped (``$'...'``)."""
-    if path.isprintable():
-        return shlex.quote(path)
-    shown = (
-        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"\\'" else f"\\x{byte:02x}"
-        for byte in os.fsencode(path)
-    )
-    return f"$'{''.join(shown)}'"
 
 
 def resolve_resume(startup: Startup, text: str) -> str:

@@ -11,6 +11,8 @@ from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line, sanitise
 from local_agent.domain.times import local_time
 
+SET_IN = "  "
+
 
 def list_rows(sessions: Sequence[SessionInfo], *, with_folder: bool) -> Iterator[str]:
     """One row a session: handle, time, turns, title, and what is special about it."""
@@ -31,12 +33,17 @@ def transcript(path: StoredPath) -> Iterator[str]:
     for entry in path.entries:
         yield ""
         yield f"{_speaker(entry, path)} · {local_time(entry.created_at)}"
-        yield sanitise(entry.text) if entry.readable else "(this message can't be read any more)"
+        yield _set_in(entry.text) if entry.readable else "(this message can't be read any more)"
         failure = path.failures.get(entry.turn_id) if entry.turn_id is not None else None
         if failure is not None and last_of_turn[entry.turn_id] == entry.id:
             yield f"(failed: {one_line(failure.line)})"
         elif entry.status is EntryStatus.INTERRUPTED:
             yield "(interrupted)"
+
+
+def _set_in(text: str) -> str:
+    """A message's own lines, which never begin where ours do."""
+    return "\n".join(f"{SET_IN}{line}".rstrip() for line in sanitise(text).split("\n"))
 
 
 def session_document(path: StoredPath) -> dict[str, object]:

@@ -6,6 +6,7 @@ import difflib
 import re
 import secrets
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from local_agent.domain.errors import UsageError
 from local_agent.domain.text import one_line
@@ -19,6 +20,11 @@ _COMPARED = 40
 def new_handle() -> str:
     """Draw a handle from the system's cryptographic source; uniqueness is the caller's to check."""
     return secrets.token_hex(4)[:LENGTH]
+
+
+def is_handle(value: object) -> TypeGuard[str]:
+    """Whether a value is a handle in its canonical form."""
+    return isinstance(value, str) and _PATTERN.fullmatch(value) is not None
 
 
 def parse_handle(text: str, known: Iterable[str] = ()) -> str:

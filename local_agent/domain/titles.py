@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from local_agent.domain.errors import UsageError
 from local_agent.domain.graphemes import ELLIPSIS, clusters
 from local_agent.domain.text import one_line
 
@@ -33,6 +34,14 @@ def title_from(question: str) -> str:
             return cut(candidate)
         fallback = fallback or candidate
     return cut(fallback) if fallback else UNTITLED
+
+
+def given_title(text: str) -> str:
+    """What a person calls a session, as one line that fits; ``UsageError`` when nothing is left of it."""
+    title = cut(one_line(text))
+    if not title:
+        raise UsageError("The title is empty.", "Say one, such as: /rename A title")
+    return title
 
 
 def cut(line: str, limit: int = LIMIT) -> str:

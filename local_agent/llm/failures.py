@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import httpx
 
 from local_agent.domain.errors import ModelError, ModelErrorKind
+from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
 from local_agent.llm.error_words import Words, unwrap
 from local_agent.llm.host import ServerAddress
@@ -198,16 +199,17 @@ class Explainer:
         return f"{what}{number}: {said}" if said else f"{what}{number}."
 
 
+_NAME = 200
+"""Characters above which a name is no name that a server would know."""
 _SMALLER = "Choose a smaller model with /model, or set a smaller ollama.num_ctx."
 
 
 def no_model(name: str, raw: str = "") -> ModelError:
     """The server does not have this model."""
-    named = one_line(name, 80)
     return ModelError(
         ModelErrorKind.NO_MODEL,
-        f"The server has no model named {named}.",
-        f"Get it with: ollama pull {named}",
+        f"The server has no model named {one_line(name, 80)}.",
+        f"Get it with: ollama pull {quoted(name)}" if len(name) <= _NAME else "",
         raw,
     )
 

@@ -15,6 +15,7 @@ from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReport
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import ModelInfo, ServerState
 from local_agent.domain.sessions import Draft, Holder, SessionInfo
+from local_agent.domain.titles import given_title
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.planning import Planner
 from local_agent.runtime.saving_news import News, SavingNews
@@ -166,7 +167,7 @@ class Conversation:
         held = self._journal.held
         if held is None:
             raise UsageError("There is nothing to rename yet.", "Ask something first.")
-        await held.rename(title)
+        await held.rename(given_title(title))
 
     async def set_model(self, name: str) -> None:
         """Use ``name`` from the next turn on, and remember it with the session."""

@@ -15,7 +15,7 @@ from local_agent.domain.errors import Damaged, StoreError
 from local_agent.domain.models import ServerState
 from local_agent.domain.ports import Opening
 from local_agent.domain.sessions import Draft, ListPlace, NewSession, SessionInfo
-from local_agent.domain.titles import title_from
+from local_agent.domain.titles import given_title, title_from
 from local_agent.llm.crash import engine_crash_report
 from local_agent.llm.demo import DemoProgress
 from local_agent.runtime.conversation import HURRY_SECONDS, Conversation
@@ -147,7 +147,7 @@ class Runtime:
 
     async def rename(self, handle: str, title: str) -> None:
         """Set a session's title for good."""
-        await self._store.rename(handle, title)
+        await self._store.rename(handle, given_title(title))
 
     async def trash(self, handle: str) -> None:
         """Take a session out of every list; ``untrash`` brings it back."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-import shlex
 import shutil
 import sqlite3
 import time
@@ -14,9 +13,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from local_agent.config.private_files import private_folder
+from local_agent.config.private_files import create_private, private_folder
 from local_agent.domain.crashpoints import reach
 from local_agent.domain.errors import StoreError, UsageError
+from local_agent.domain.quoting import quoted
 from local_agent.store.clock import utc_now
 from local_agent.store.engine import make_private_file, sync_folder
 from local_agent.store.examine import APPLICATION_ID, Content, connect_readonly, examine
@@ -119,7 +119,7 @@ def way_back(backups: Path, schema: int | None = None) -> str:
     newest = newest_copy(backups, schema)
     if newest is None:
         return NO_COPY
-    return f"Go back to a copy with: local-agent db restore {shlex.quote(str(newest))}"
+    return f"Go back to a copy with: local-agent db restore {quoted(str(newest))}"
 
 
 def _is_ours(copy: Path, schema: int | None) -> bool:
@@ -169,7 +169,7 @@ def _no_copy(target: Path, reason: str, error: Exception) -> StoreError:
 
 
 def _write_new(source: BinaryIO, target: Path) -> None:
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = create_private(target, os.O_WRONLY | os.O_EXCL)
     with os.fdopen(descriptor, "wb") as file:
         shutil.copyfileobj(source, file)
         file.flush()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local_agent.domain.errors import OnlyReadable
+from local_agent.domain.handles import is_handle
 from local_agent.store.examine import Content, connect_readonly, examine, unreadable
 from local_agent.store.patience import Patience
 from local_agent.store.private_copy import PrivateCopy
@@ -41,9 +42,9 @@ def latest(db_path: Path, workspace_root: str, patience: Patience | None = None)
 
 
 def known_handles(db_path: Path, limit: int, patience: Patience | None = None) -> list[str]:
-    """Handles out of the trash, newest first."""
+    """Handles out of the trash, newest first; what is none was written by no program of ours."""
     query = "SELECT handle FROM sessions WHERE trashed = 0 ORDER BY last_entry DESC, id DESC LIMIT ?"
-    return [str(handle) for (handle,) in _rows(db_path, query, limit, patience)]
+    return [handle for (handle,) in _rows(db_path, query, limit, patience) if is_handle(handle)]
 
 
 def _first(db_path: Path, query: str, value: object, patience: Patience | None) -> Found | None:

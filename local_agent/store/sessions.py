@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, aliased
 from local_agent.domain.errors import UnknownSession
 from local_agent.domain.handles import offer, parse_handle
 from local_agent.domain.sessions import ListPlace, NewSession, SessionInfo, Workspace
+from local_agent.domain.text import one_line
 from local_agent.store.clock import utc_now
 from local_agent.store.leases import holder_of
 from local_agent.store.models import ErrorRow, LeaseRow, SessionRow, WorkspaceRow
@@ -107,7 +108,7 @@ def _info(
 ) -> SessionInfo:
     return SessionInfo(
         id=row.id,
-        handle=row.handle,
+        handle=one_line(row.handle),
         title=row.title,
         title_source=row.title_source,
         workspace_id=row.workspace_id,

@@ -11,6 +11,7 @@ from textual.timer import Timer
 
 from local_agent.domain.errors import LeaseLost, StoreError
 from local_agent.domain.sessions import Draft
+from local_agent.domain.text import one_line
 from local_agent.tui.turns import TurnRunner
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ class DraftKeeper:
         """Say once an outage that what is typed is not kept, unless nothing is."""
         _log.warning("the draft is not saved: %s", error)
         if not self._told and (conversation is None or not conversation.unsaved):
-            self._screen.notify(f"What you type is not kept: {error}", severity="warning", markup=False)
+            line = f"What you type is not kept: {one_line(str(error))}"
+            self._screen.notify(line, severity="warning", markup=False)
         self._told = True
 
     async def take(self, conversation: Conversation | None) -> Draft:

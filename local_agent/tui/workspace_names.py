@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from local_agent.domain.text import one_line
@@ -19,8 +18,3 @@ def short_path(root: str) -> str:
     if root == home or root.startswith(home.rstrip("/") + "/"):
         root = "~" + root[len(home.rstrip("/")) :]
     return one_line(root)
-
-
-def quoted(root: str) -> str:
-    """A path as a shell reads it."""
-    return shlex.quote(root)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from local_agent.cli.handles import quoted
 from local_agent.cli.stored import whole_path
+from local_agent.domain.quoting import quoted
 from tests.cli.program import converse, environment, opened, run, sent_messages, shim, stored_session
 from tests.support.ollama_server import OllamaServer, Turn, end, http, say
 
@@ -81,8 +81,8 @@ async def test_show_prints_what_was_said(
     assert shown.out.startswith(f"Session {handle} · Hi ")
     texts = [part.split("\n", 1) for part in shown.out.strip().split("\n\n")[1:]]
     assert [speaker.split(" · ")[0] for speaker, _ in texts][0::2] == ["You", "You"]
-    assert texts[1][1] == "**Hello** there."
-    assert texts[3][1].startswith("Half an ans\n(failed: ")
+    assert texts[1][1] == "  **Hello** there."
+    assert texts[3][1].startswith("  Half an ans\n(failed: ")
     assert "\x1b" not in shown.out
     assert "\x07" not in shown.out
 

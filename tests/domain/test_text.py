@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from local_agent.domain import text as text_module
 from local_agent.domain.graphemes import clusters, cut_clusters
-from local_agent.domain.text import GrowingText, decode, normalise, one_line, sanitise
+from local_agent.domain.text import ArrivingText, GrowingText, decode, normalise, one_line, sanitise
 from tests.proofs.hostile import NASTY, nasty_text, unsafe
 
 ZERO_WIDTH = "\u0301\u0308\u20e3\ufe0f\u200d\u200b\u200c\u2060\u00ad\u0e31\u093e"
@@ -143,3 +143,10 @@ def test_a_text_that_comes_in_pieces_is_drawn_as_a_whole_one(text: str, data: st
 def test_one_character_at_a_time_is_drawn_as_the_whole(name: str) -> None:
     growing = GrowingText()
     assert "".join(map(growing.feed, NASTY[name])) + growing.finish() == sanitise(NASTY[name])
+
+
+@given(st.text("a\ud83d\ude00\ud800\udfff"), st.data())
+def test_a_pair_that_is_cut_in_two_is_one_character(text: str, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(text)))
+    arriving = ArrivingText()
+    assert normalise(text).startswith(arriving.feed(text[:cut]) + arriving.feed(text[cut:]))

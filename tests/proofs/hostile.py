@@ -113,6 +113,12 @@ HUGE: Mapping[str, str] = {
     "controls": "\x1b[5m" * 100_000,
 }
 
+
+def all_at_once(length: int = 120) -> str:
+    """One text with the beginning of each string: no flood is long enough to pass for a model gone astray."""
+    return "\n\n".join(f"{name}: {text[:length]}" for name, text in NASTY.items())
+
+
 _PLAIN = st.text(st.characters(codec="utf-8"), max_size=12)
 _ANY = st.text(st.characters(), max_size=12)
 
@@ -152,13 +158,13 @@ def _acts(char: str) -> bool:
 _OURS = re.compile(
     rb"\x1b\[\d+;\d+H|\x1b\[[\d;]*m|\x1b\[\?\d+(?:[hl]|\$p)|\x1b\[>\d+u|\x1b\[<u|\x1b\]22;[a-z-]+\x07"
 )
-_BLINKS = re.compile(rb"\x1b\[(?:\d+;)?5(?:;\d+)?m")
+_BLINKS = re.compile(rb"\x1b\[(?:0;)?5(?:;31)?m")
 _COPIED = re.compile(rb"\x1b\]52;c;[A-Za-z0-9+/=]*\x07")
 
 
 def intruders(raw: bytes, *, copies: int = 0) -> list[str]:
     """What a terminal got that no drawing of ours writes; ``copies`` went to the clipboard on purpose."""
-    found = [f"{len(_BLINKS.findall(raw))} blinks"] if _BLINKS.search(raw) else []
+    found = [f"blinks: {sorted(set(_BLINKS.findall(raw)))}"] if _BLINKS.search(raw) else []
     copied = len(_COPIED.findall(raw))
     if copied != copies:
         found.append(f"{copied} copies to the clipboard")

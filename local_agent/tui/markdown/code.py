@@ -51,7 +51,8 @@ def code(source: str, info: str, width: int, glyphs: Glyphs) -> list[Line]:
     lines: list[Line] = []
     if language:
         # Decoration from end to end: a copied block does not carry the name of its language.
-        lines.append(Line(Content.styled(language, "$text-muted"), gutter=len(language)))
+        name = Content.styled(language, "$text-muted").truncate(max(width - len(bar), 1), ellipsis=True)
+        lines.append(Line(name, gutter=len(name)))
     for row in _coloured(text, language.lower()).split("\n", allow_blank=True):
         lines.extend(fold(row, width - len(bar)))
     return indented(lines, bar)

@@ -14,6 +14,7 @@ from textual.getters import query_one
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.sessions import Draft
+from local_agent.domain.text import sanitise
 from local_agent.tui import leaving, opening
 from local_agent.tui.commands import COMMANDS
 from local_agent.tui.drafts import DraftKeeper
@@ -101,7 +102,7 @@ class ChatScreen(Doors):
     def notify_line(self, text: str, kind: NoticeKind = "information") -> None:
         """Say one line: in passing when it only informs, in the transcript when something is wrong."""
         if kind == "information":
-            self.notify(text, markup=False)
+            self.notify(sanitise(text), markup=False)
         else:
             from local_agent.tui.widgets.remarks import Remark
 

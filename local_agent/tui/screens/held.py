@@ -14,6 +14,7 @@ from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.quantities import clock
 from local_agent.tui.screens.dialog import Choice, Dialog
+from local_agent.tui.widgets.line_input import LineInput
 
 TYPED_DECISION = "take over"
 
@@ -47,7 +48,7 @@ class HeldDialog(Dialog[HeldAnswer]):
 
     def compose_more(self) -> ComposeResult:
         yield Static(id="reply", markup=False)
-        yield Input(id="decision", compact=True)
+        yield LineInput(id="decision", compact=True)
 
     def answer(self, answer: HeldAnswer) -> None:
         if answer is not HeldAnswer.TAKE_OVER:

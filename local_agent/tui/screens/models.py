@@ -19,6 +19,7 @@ from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
+from local_agent.tui.widgets.line_input import LineInput
 from local_agent.tui.widgets.model_row import ModelRow
 from local_agent.tui.widgets.row_list import Row, RowList
 
@@ -47,7 +48,7 @@ class ModelsScreen(Screen[str | None]):
         glyphs: Glyphs = UNICODE,
     ) -> None:
         super().__init__()
-        self.filter_input = Input(id="filter", placeholder="type a part of its name", compact=True)
+        self.filter_input = LineInput(id="filter", placeholder="type a part of its name", compact=True)
         self.row_list = RowList(glyphs=glyphs)
         self._heading = Static(Content.styled("Models", "bold"), id="heading", markup=False)
         self._line = Static(id="line", markup=False)
@@ -129,7 +130,7 @@ class ModelsScreen(Screen[str | None]):
 
     def _show_heading(self, state: ServerState) -> None:
         dot = f" {self._glyphs.dot} "
-        about = dot + one_line(state.address) + (dot + state.version if state.version else "")
+        about = dot + one_line(state.address) + (dot + one_line(state.version) if state.version else "")
         self._heading.update(Content.assemble(("Models", "bold"), (about, "$text-muted")))
 
     def _say(self, text: str, style: str = "$text-muted") -> None:

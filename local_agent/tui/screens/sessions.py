@@ -12,13 +12,15 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.quoting import quoted
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
+from local_agent.tui.widgets.line_input import LineInput
 from local_agent.tui.widgets.session_browser import SessionBrowser, SessionReader
-from local_agent.tui.workspace_names import folder_name, quoted
+from local_agent.tui.workspace_names import folder_name
 
 
 class SessionSource(SessionReader, Protocol):
@@ -62,8 +64,8 @@ class SessionsScreen(Screen[str | None]):
     def __init__(self, source: SessionSource, *, current: str = "", glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
         self.browser = SessionBrowser(source, current=current, glyphs=glyphs)
-        self.filter_input = Input(id="filter", placeholder="type a title or handle", compact=True)
-        self.title_input = Input(id="new-title", compact=True)
+        self.filter_input = LineInput(id="filter", placeholder="type a title or handle", compact=True)
+        self.title_input = LineInput(id="new-title", compact=True)
         self._heading = Static(id="heading", markup=False)
         self._line = Static(id="line", markup=False)
         self._line.display = False
