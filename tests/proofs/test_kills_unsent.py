@@ -53,7 +53,8 @@ def send_and_queue(machine: Machine, server: OllamaServer, terminal: Terminal) -
     for prompt in QUEUED:
         submit(terminal, prompt)
         terminal.wait_for(f"next  {prompt}")
-    until(lambda: stored(machine, QUEUED[-1]) == ["unsent"], what="the queue on disk")
+    # As text it may be there before Enter is.
+    until(lambda: QUEUED[-1] in machine.query("SELECT queue FROM drafts")[0][0], what="the queue on disk")
     server.release("end")
 
 
@@ -70,13 +71,18 @@ def test_a_first_question_survives_while_the_server_does_not_answer(
     with machine.terminal() as terminal:
         ask(terminal, FIRST)
         terminal.wait_for("❯ Ask anything")
-        until(lambda: stored(machine, FIRST) == ["unsent"], what="the question on disk")
+        terminal.wait_for(f"▌ {FIRST}")
+        terminal.send("and then")
+        until(lambda: stored(machine, "and then") == ["unsent"], what="what was typed after it")
         kill(terminal)
     assert stored(machine, FIRST) == ["unsent"]
     server.reset()
     server.script("Here I am.")
     with machine.terminal() as terminal:
         terminal.wait_for(f"held  {FIRST}")
+        terminal.wait_for("❯ and then")
+        terminal.send(Key.CTRL_C)
+        terminal.wait_for("❯ Ask anything")
         terminal.send(Key.UP)
         terminal.wait_for(f"❯ {FIRST}")
         terminal.send(Key.ENTER)
