@@ -188,14 +188,12 @@ class Conversation:
         return self._news.take()
 
     async def save_at_last(self) -> News | None:
-        """``save`` for somebody who leaves: it waits for nothing and raises nothing."""
+        """``save`` for somebody who leaves: from now on no lock is waited for long; raises nothing."""
         self._store.hurry(HURRY_SECONDS)
         try:
             return await self.save()
         except StoreError:
             return None
-        finally:
-            self._store.hurry(None)
 
     def set_aside(self, draft: str = "") -> Path | None:
         """Put what is not on disk, and what was not sent yet, into a file of the person's; its path."""

@@ -48,7 +48,10 @@ class Gateway:
 
     def hurry(self, seconds: float | None) -> None:
         """Let no unit wait for a lock beyond ``seconds`` from now; None lets them take their time again."""
-        self._hurried_until = math.inf if seconds is None else time.monotonic() + seconds
+        if seconds is None:
+            self._hurried_until = math.inf
+        else:
+            self._hurried_until = min(self._hurried_until, time.monotonic() + seconds)
 
     async def write(self, work: Callable[[Session], T], name: CommitName) -> T:
         """Run ``work`` in BEGIN IMMEDIATE and commit; ``name`` names its crash points.
