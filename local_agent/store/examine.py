@@ -129,7 +129,9 @@ def require_writable(path: Path) -> None:
 
 
 def _closed(path: Path, raw: str = "") -> OnlyReadable | None:
-    closed = next((part for part in _parts(path) if not os.access(part, os.W_OK)), None)
+    # Another process may remove a log between two questions: what is gone is closed to nobody.
+    refused = (part for part in _parts(path) if not os.access(part, os.W_OK))
+    closed = next((part for part in refused if part.exists()), None)
     if closed is None:
         return None
     return OnlyReadable(f"{closed} can't be written.", "Make it writable, then try again.", raw)

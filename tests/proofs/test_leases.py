@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 from collections.abc import Callable
@@ -29,6 +30,13 @@ async def a_session(database: Path) -> str:
     return held.info.handle
 
 
+async def until_nobody_holds(store: Store, handle: str) -> None:
+    """Lists name no dead holder, though its parent has not reaped it."""
+    async with asyncio.timeout(patience(AT_ONCE)):
+        while (await store.find(handle)).holder is not None:  # noqa: ASYNC110  # another process changes it
+            await asyncio.sleep(0.01)
+
+
 async def race(machine: Machine, processes: int, rounds: int, proven: Tell, *, commands: bool) -> None:
     handle = await a_session(machine.database)
     waits: list[float] = []
@@ -39,11 +47,16 @@ async def race(machine: Machine, processes: int, rounds: int, proven: Tell, *, c
         for number in range(rounds):
             if winner is not None:
                 openers.kill(winner)
+                # The next one alone, for how long it takes; then all of them again.
+                ((follower, followed),) = openers.at_once(openers.alive[:1], "hold", handle)
+                assert "error" not in followed, followed
+                waits.append(followed["seconds"])
+                openers.kill(follower)
+                await until_nobody_holds(store, handle)
             answers = openers.at_once(openers.alive, "hold", handle)
             got = [(opener, answer) for opener, answer in answers if "error" not in answer]
             assert len(got) == 1, f"round {number}: {got}"
             winner, won = got[0]
-            waits.append(won["seconds"])
             for opener, answer in answers:
                 if opener is not winner:
                     refused += 1
@@ -62,11 +75,11 @@ async def race(machine: Machine, processes: int, rounds: int, proven: Tell, *, c
                 assert row["holder"]["pid"] == winner.pid
                 assert "What is a tree?" in machine.run("session", "show", handle).stdout
     await store.close()
-    assert max(waits[1:]) < patience(AT_ONCE)
+    assert max(waits) < patience(AT_ONCE)
     proven(
-        f"leases: {processes} processes raced {rounds} times to open one session: {len(waits)} held it, "
+        f"leases: {processes} processes raced {rounds} times to open one session: {rounds} held it, "
         f"{refused} were told by whom; after a SIGKILL the next one had it "
-        f"{median(waits[1:]) * 1000:.0f} ms later (at most {max(waits[1:]) * 1000:.0f} ms)"
+        f"{median(waits) * 1000:.0f} ms later (at most {max(waits) * 1000:.0f} ms)"
     )
 
 
