@@ -16,6 +16,7 @@ from local_agent.domain.ports import Opening, OpenTurn
 from local_agent.domain.sessions import Draft, NewSession
 from local_agent.store import drafts
 from local_agent.store.catalogue import Catalogue
+from local_agent.store.copies import newest_copy
 from local_agent.store.engine import driver_of, open_engine, share
 from local_agent.store.examine import LOCKED, Content, examine, not_writable, require_writable
 from local_agent.store.gateway import Gateway
@@ -200,6 +201,5 @@ class Store(Catalogue, Transcripts):
 
 
 def _newest_backup(path: Path | None) -> str | None:
-    if path is None:
-        return None
-    return max((backup.name for backup in (path.parent / "backups").glob("*.db")), default=None)
+    newest = newest_copy(path.parent / "backups") if path is not None else None
+    return newest.name if newest is not None else None

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import random
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +21,12 @@ from local_agent.store.store import Store
 from tests.proofs.filled import Rows, read_rows
 from tests.store.samples import VERSION, fill, talk
 from tests.store.test_restore import kept, put_back, require_old_or_new
-from tests.support.crash import dies_at, kill_at_random
+from tests.support.crash import ROOT, dies_at
 
 Proven = Callable[[str], None]
 
-RANDOM_KILLS = 60
-MESSAGES = 12_000
+RANDOM_KILLS = 25
+MESSAGES = 4_000
 NAMED = ("copy:before-rename", "copy:after-rename", "restore:copied", "restore:written", "restore:in-place")
 
 
@@ -80,20 +86,51 @@ def test_killed_at_every_step(tmp_path: Path, scene: Scene, proven: Proven) -> N
         while dies_at(f"{step}:{number + 1}", put_back, str(database := next(places)), str(scene.copy)):
             number += 1
             outcomes.append(outcome(database, scene))
-        assert number > 10, step
+        assert number >= 5, step
     proven(
         f"{len(outcomes)} kills of a restore, each step: {outcomes.count(False)} left the old database,"
         f" {outcomes.count(True)} the new one, none anything else"
     )
 
 
+class Restore:
+    """A restore in a process of its own, which has loaded everything and begins now."""
+
+    def __init__(self, database: Path, copy: Path) -> None:
+        call = "import sys; print(1, flush=True); put_back(*sys.argv[1:])"
+        program = f"from {put_back.__module__} import put_back; {call}"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", program, str(database), str(copy)], cwd=ROOT, stdout=subprocess.PIPE
+        )
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == b"1\n"
+        self._begun = time.monotonic()
+
+    def seconds(self) -> float:
+        """How long it takes to its end."""
+        assert self._process.wait(60) == 0
+        return time.monotonic() - self._begun
+
+    def kill_after(self, seconds: float) -> bool:
+        """False when it came to its end before."""
+        try:
+            return self._process.wait(seconds) != 0
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait(60) == -signal.SIGKILL
+
+
 @pytest.mark.slow
 def test_killed_at_any_instant(tmp_path: Path, scene: Scene, proven: Proven) -> None:
+    places = homes(scene, tmp_path)
+    whole = Restore(next(places), scene.copy).seconds()
+    chance = random.Random(3)
     killed, outcomes = 0, []
-    for seed, database in zip(range(RANDOM_KILLS), homes(scene, tmp_path), strict=False):
-        killed += kill_at_random(put_back, str(database), str(scene.copy), within=2.0, seed=seed)
+    for database in itertools.islice(places, RANDOM_KILLS):
+        killed += Restore(database, scene.copy).kill_after(chance.uniform(0, 1.2 * whole))
         outcomes.append(outcome(database, scene))
     assert killed > RANDOM_KILLS // 4
+    assert set(outcomes) == {False, True}
     proven(
         f"{RANDOM_KILLS} restores, {killed} killed at a random instant: {outcomes.count(False)} left the old"
         f" database, {outcomes.count(True)} the new one, none anything else"

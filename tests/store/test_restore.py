@@ -192,6 +192,7 @@ def lost_row(file: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "line"),
     [
+        (damage_page, "is damaged: "),
         (damage_header, "is no SQLite database"),
         (cut_short, "is damaged"),
         (no_database, "is no SQLite database"),
