@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,13 +38,15 @@ from local_agent.tui.lines import Line
 from local_agent.tui.markdown.growing import GrowingMarkdown
 from local_agent.tui.markdown.typeset import Typesetter
 from local_agent.tui.widgets.thinking import Thinking
-from tests.proofs.hostile import FLOODS, IMITATIONS, NASTY, all_at_once, nasty_text, unsafe
+from tests.proofs.hostile import FLOODS, HUGE, IMITATIONS, NASTY, all_at_once, nasty_text, unsafe
 from tests.support.ollama_server import OllamaServer, error, think
 from tests.support.ollama_server import Turn as Played
 from tests.support.ollama_server import say as say_it
 from tests.tui.chatting import chatting
 from tests.tui.pilots import screen_text, until
 
+HUGE_SECONDS = 3.0
+"""Of one processor; the worst takes a sixth of it."""
 AT = "2026-01-01T00:00:00.000Z"
 every = pytest.mark.parametrize("name", NASTY)
 
@@ -273,3 +276,14 @@ def assert_drawn(pilot: Pilot[Any]) -> None:
     width = pilot.app.size.width
     assert {strip.cell_length for strip in pilot.app.screen._compositor.render_strips()} == {width}
     ElementTree.fromstring(pilot.app.export_screenshot())
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_huge_text_costs_little(name: str) -> None:
+    text = HUGE[name]
+    begun = time.process_time()
+    drawn = sanitise(text)
+    lines = Typesetter(76).typeset(drawn)
+    title_from(text)
+    assert time.process_time() - begun < HUGE_SECONDS
+    assert unsafe(plain(lines[:200])) == unsafe(one_line(drawn[:20_000])) == []
