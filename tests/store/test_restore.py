@@ -292,6 +292,14 @@ async def test_a_process_that_waits_goes_on_in_the_restored_database(built: Path
     assert texts[:-2] == [row["text"] for row in read_rows(copy)["entries"]]
 
 
+def test_a_connection_that_waits_goes_on_in_the_restored_database(built: Path, copy: Path) -> None:
+    """It has the file open and no lock on it yet, as one that waits for the restore to end."""
+    with closing(sqlite3.connect(built, isolation_level=None)) as waiting:
+        put_back(str(built), str(copy))
+        waiting.execute("UPDATE workspaces SET git_root_commit = 'written after'")
+    assert {row["git_root_commit"] for row in read_rows(built)["workspaces"]} == {"written after"}
+
+
 async def test_a_process_that_is_ahead_of_the_copy_writes_no_more(
     built: Path, copy: Path, tmp_path: Path
 ) -> None:
