@@ -110,7 +110,10 @@ class Books:
             self.handle = line.get("handle", self.handle)
             if "settled" in line:
                 self.settled[line["settled"]] = line["digest"]
-        self._check_file(told)
+        if self.machine.database.exists():
+            self._check_file(told)
+        else:
+            assert not self.settled
         # A session in the trash is no latest one, but still what this process talked in.
         asyncio.run(self._go_on(next((line["handle"] for line in told if "handle" in line), ""), died_at))
         self.server.reset()

@@ -19,7 +19,7 @@ from tests.proofs.kill_runs import Books, Life
 from tests.store.samples import VERSION
 from tests.support.machine import Machine
 from tests.support.ollama_server import OllamaServer, streamed
-from tests.support.terminal import until
+from tests.support.terminal import patience, until
 from tests.terminal.steps import LEAVING_LIMIT, ask
 
 Proven = Callable[[str], None]
@@ -28,7 +28,7 @@ REPLY = " ".join(f"word{number}" for number in range(60))
 PER_SECOND = 80
 WITHIN = 1.0
 """Seconds from the first word of a reply: most of it, its end, and the beginning of the next turn."""
-STARTING = 1.5
+STARTING = 2.0
 """Seconds from the start of the process to somewhere in its first reply."""
 PAGE = 4096
 MEGABYTE = 1 << 20
@@ -52,7 +52,7 @@ def kill_at_random(books: Books, runs: int, seed: int, *, starting: bool = False
     """Kill as many processes at instants that follow from ``seed``, new sessions and resumed ones in turn."""
     chance = random.Random(seed)
     for run in range(runs):
-        instant = chance.uniform(0, STARTING if starting else WITHIN)
+        instant = chance.uniform(0, patience(STARTING) if starting else WITHIN)
         books.note(f"seed {seed}, run {run}: killed after {instant:.3f} s")
         life = Life(books.machine, "talk", *([books.handle] if run % 2 and books.handle else []))
         if not starting:
