@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import sqlite3
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from local_agent.domain.entries import Slice, TurnStatus
+from local_agent.domain.errors import NotSaved
 from local_agent.domain.events import (
     Event,
     Notice,
@@ -291,6 +293,59 @@ async def test_a_stop_does_not_wait_for_a_locked_database(
     assert [entry[4] for entry in found["entries"]][:1] == ["Is it locked?"]
     assert found["entries"][1:] == reply
     assert found["turns"] == [("interrupted", "interrupted", None)]
+
+
+_HOLD = """
+import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=10)
+db.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+time.sleep(20)
+db.execute("ROLLBACK")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["question", "reply"])
+async def test_another_program_locks_the_database_for_20_seconds(
+    when: str, home: Path, server: OllamaServer, proven: Callable[[str], None]
+) -> None:
+    server.script("One.", Turn("two ", gate("locked"), "three"))
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        await events_of(conversation.ask("First?"))
+
+        async def lock() -> asyncio.subprocess.Process:
+            command = sys.executable, "-c", _HOLD, str(paths_in(home).database)
+            holder = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+            assert holder.stdout is not None and await holder.stdout.readline() == b"locked\n"
+            server.release("locked")
+            return holder
+
+        holder = await lock() if when == "question" else None
+        events = []
+        async for event in conversation.ask("Second?"):
+            events.append(event)
+            if isinstance(event, TextDelta) and holder is None:
+                holder = await lock()
+        assert isinstance(events[-1], TurnEnded) and events[-1].status is TurnStatus.SETTLED
+        (failure,) = {event.line for event in events if isinstance(event, SavingFailed)}
+        assert failure == "The database is locked by another program."
+        if when == "reply":
+            runtime.hurry()
+            with pytest.raises(NotSaved, match="locked by another program"):
+                await conversation.rename("Not now")
+        assert holder is not None and await holder.wait() == 0
+        await conversation.save()
+        assert not conversation.unsaved
+        await conversation.close()
+    assert [entry[4] for entry in stored(paths_in(home).database)["entries"]] == [
+        "First?",
+        "One.",
+        "Second?",
+        "two three",
+    ]
+    proven(f"database locked for 20 s by another program at the {when}: the turn went on and was written")
 
 
 async def until(holds: Callable[[], bool], seconds: float = 10) -> None:
