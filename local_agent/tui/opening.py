@@ -21,8 +21,11 @@ async def begin_new(screen: ChatScreen) -> None:
     await replace(screen, screen.runtime.new_conversation())
 
 
-async def open_handle(screen: ChatScreen, handle: str) -> None:
-    """Replace the conversation by a stored session."""
+async def open_handle(screen: ChatScreen, handle: str, *, unsent: bool = True) -> None:
+    """Replace the conversation by a stored session.
+
+    ``unsent`` says that what is typed may be meant for something else: then it is asked about.
+    """
     runtime = screen.runtime
     open_now = screen.conversation
     if runtime is None or (open_now is not None and open_now.handle == handle and not open_now.read_only):
@@ -30,7 +33,7 @@ async def open_handle(screen: ChatScreen, handle: str) -> None:
     if not await may_leave(screen):
         return
     drop = False
-    if screen.composer.text.strip():
+    if unsent and screen.composer.text.strip():
         from local_agent.tui.screens.draft_choice import DraftAnswer, DraftDialog
 
         answer = await screen.app.push_screen_wait(DraftDialog(handle, glyphs=screen.glyphs))

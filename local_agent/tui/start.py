@@ -40,7 +40,7 @@ async def start(screen: ChatScreen) -> None:
     await ask_consent(screen, runtime)
     if runtime.wants_demo:
         await _fetch_demo(screen, runtime)
-    await _first_conversation(screen, runtime)
+    await _first_conversation(screen, runtime, draft)
     # A conversation that opens takes the place of all that the transcript shows.
     for notice in runtime.startup_notices:
         screen.notify_line(notice, "warning")
@@ -122,9 +122,10 @@ async def _fetch_demo(screen: ChatScreen, runtime: Runtime) -> bool:
     return True
 
 
-async def _first_conversation(screen: ChatScreen, runtime: Runtime) -> None:
+async def _first_conversation(screen: ChatScreen, runtime: Runtime, draft: Draft) -> None:
     if runtime.options.resume is not None:
-        await opening.open_handle(screen, runtime.options.resume)
+        # What was typed into this window is meant for the session that it was started with.
+        await opening.open_handle(screen, runtime.options.resume, unsent=bool(draft.text))
     if screen.conversation is None:
         await opening.replace(screen, runtime.new_conversation())
     for prompt in screen.turns.queue.take_all():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,11 +14,14 @@ from local_agent.domain.text import sanitise
 from local_agent.tui.app import LocalAgentApp
 from local_agent.tui.keys import CHAT_BINDINGS
 from local_agent.tui.screens.chat import ChatScreen
+from local_agent.tui.screens.draft_choice import DraftDialog
 from local_agent.tui.widgets.composer import Composer
 from local_agent.tui.widgets.prompt_pane import PromptPane
+from tests.runtime.opened import paths_in
 from tests.support.ollama_server import OllamaServer, Turn, gate, say
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import screen_text, until
+from tests.tui.stage import keep
 
 
 def sent(server: OllamaServer) -> list[str]:
@@ -166,6 +171,47 @@ async def test_a_draft_belongs_to_its_session_and_comes_back(home: Path, server:
     async with chatting(home, server.url, resume=handle) as chat:
         await chat.ready()
         assert chat.screen.composer.text == ""
+
+
+async def test_what_is_typed_while_a_resume_starts_goes_along_behind_the_sessions_own_draft(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("1", "2")
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        await chat.send("a")
+        await chat.answered(1)
+        handle = chat.screen.conversation.handle
+        await chat.type("own")
+    async with chatting(home, server.url, resume=handle) as chat:
+        assert chat.screen.conversation is None, "the session opened before the first key"
+        await chat.type("early")
+        await chat.ready()
+        assert chat.app.screen is chat.screen and chat.screen.composer.text == "own\n\nearly"
+        await chat.pilot.press("enter")
+        await chat.answered(2)
+    assert sent(server)[-1] == "own\n\nearly"
+
+
+async def test_a_resume_asks_about_a_draft_that_a_dead_process_left_without_a_session(
+    home: Path, server: OllamaServer
+) -> None:
+    (handle,) = await keep(home, "Kept", root=str(home.parent / "api-server"))
+    code = (
+        "import asyncio, sys; from pathlib import Path; from local_agent.store.store import Store;"
+        "from local_agent.domain.sessions import Draft;"
+        "store = Store.open(Path(sys.argv[1]), program_version='1');"
+        "asyncio.run(store.save_draft(sys.argv[2], None, Draft('left behind')))"
+    )
+    arguments = [str(paths_in(home).database), str(home.parent / "api-server")]
+    left = await asyncio.create_subprocess_exec(sys.executable, "-c", code, *arguments)
+    assert await left.wait() == 0
+    async with chatting(home, server.url, resume=handle) as chat:
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, DraftDialog))
+        await chat.pilot.press("k")
+        await chat.ready()
+        await until(chat.pilot, lambda: chat.screen.conversation.handle == handle)
+        assert chat.screen.composer.text == "left behind"
 
 
 async def test_an_editor_that_cannot_have_the_terminal_is_refused(home: Path, server: OllamaServer) -> None:
