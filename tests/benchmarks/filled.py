@@ -1,4 +1,4 @@
-"""Databases with one session of a given length, made once for all benchmarks of a run."""
+"""Databases with one session of a given length, made once for a benchmark."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from tests.store.steps import fill_session, measure_steps
 from tests.support.sql_meter import Cost
 
-SHORT, LONG = 100, 100_000
+SHORT, MIDDLE, LONG = 100, 1_000, 100_000
 TURNS = 25
 """Enough that the one commit in a hundred in which a full leaf of an index is split does not decide."""
-LABEL = f"{LONG} against {SHORT} entries"
+AGAINST = f"{LONG:,} against {SHORT} entries"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,9 @@ def measure() -> Iterator[Row]:
         (folder / "project").mkdir()
         short, long = asyncio.run(_sessions(paths, folder / "project"))
         opened, most, entries = asyncio.run(_growth(paths, folder / "project", short, long))
-    detail = f"{ENTRIES} entries of {SIZE // 1000} KB"
-    yield Row("memory for a long session: opened", opened, BUDGET, "MB", detail)
-    detail = f"{entries} entries upwards"
-    yield Row("memory for a long session: read upwards", most, BUDGET, "MB", detail)
+    session = f"memory growth, {ENTRIES:,} entries of {SIZE // 1000} KB"
+    yield Row(f"{session}: opened", opened, BUDGET, "MB")
+    yield Row(f"{session}: read upwards", most, BUDGET, "MB", f"{entries} entries")
 
 
 async def _sessions(paths: Paths, root: Path) -> tuple[str, str]:

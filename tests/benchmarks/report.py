@@ -1,23 +1,22 @@
-"""One row of the table: what was measured and the budget it is held to; and the table of the README."""
+"""One row of what was measured and the budget it is held to; and the table of the README."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-TOLERANCE = 2.0
-"""A value of more than this many budgets is a failure; one between is only marked."""
 README = Path(__file__).parents[2] / "README.md"
 MARKERS = ("<!-- benchmarks -->\n", "<!-- end of benchmarks -->\n")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """A measured value; smaller is better. ``unit`` is ``x`` for ratios.
 
     What is ``counted`` comes out the same on every machine; what is ``timed`` varies from run to run.
+    Rows that differ in their ``case`` alone are one line of the table.
     """
 
     what: str
@@ -26,10 +25,16 @@ class Row:
     unit: str
     detail: str = ""
     kind: Literal["counted", "timed"] = "timed"
+    case: str = ""
 
     @property
-    def failed(self) -> bool:
-        return self.value > self.budget * TOLERANCE
+    def name(self) -> str:
+        return f"{self.what} ({self.case})" if self.case else self.what
+
+    @property
+    def comparable(self) -> bool:
+        """Whether it does not depend on how fast the machine is."""
+        return self.unit == "x" or self.kind == "counted"
 
     @property
     def used(self) -> float:
@@ -37,34 +42,38 @@ class Row:
         return self.value / self.budget if self.budget else self.value
 
     @property
-    def state(self) -> str:
-        return "FAILED" if self.failed else "over" if self.value > self.budget else "ok"
+    def over(self) -> bool:
+        return self.value > self.budget
 
     def __str__(self) -> str:
-        found, budget = f"{self.value:8.2f} {self.unit:<2}", f"budget {self.budget:7.2f}"
-        return f"{self.what:<44} {found} {budget}  {self.state:<7}{self.detail}"
+        state = "over" if self.over else "ok"
+        detail = f": {self.detail}" if self.detail else ""
+        return f"{state:>4} {self.value:8.2f} of {self.budget:6.2f} {self.unit:<5} {self.name}{detail}"
 
 
-def keep_in_readme(found: Mapping[str, Sequence[Row]], beside: str) -> None:
+def keep_in_readme(rows: Iterable[Row], beside: str) -> None:
     """Replace what stands between the markers."""
     begin, end = MARKERS
     before, _, rest = README.read_text("utf-8").partition(begin)
     after = rest.partition(end)[2]
-    README.write_text(f"{before}{begin}{_table(found, beside)}{end}{after}", "utf-8")
+    README.write_text(f"{before}{begin}{_table(rows, beside)}{end}{after}", "utf-8")
 
 
-def _table(found: Mapping[str, Sequence[Row]], beside: str) -> str:
-    """Of every benchmark what comes nearest to its budget, counted and timed apart."""
-    lines = ["", "| nearest to its budget | budget | measured | |", "|---|---|---|---|"]
-    for rows in found.values():
-        for kind in ("counted", "timed"):
-            alike = [row for row in rows if row.kind == kind]
-            if alike:
-                row = max(alike, key=lambda row: row.used)
-                cells = (row.what, _shown(row.budget, row), _shown(row.value, row), row.state)
-                lines.append(f"| {' | '.join(cells)} |")
+def _table(rows: Iterable[Row], beside: str) -> str:
+    """One line for each thing, with the case that comes nearest to its budget."""
+    alike: dict[str, list[Row]] = {}
+    for row in rows:
+        alike.setdefault(row.what, []).append(row)
+    lines = ["", "| what | budget | measured |", "|---|---|---|", *map(_line, alike.values())]
     return "\n".join([*lines, "", f"On a machine with this: {beside}.", "", ""])
 
 
-def _shown(value: float, row: Row) -> str:
-    return f"{value:.3g} {row.unit}".strip()
+def _line(cases: Sequence[Row]) -> str:
+    row = max(cases, key=lambda each: each.used)
+    of = f" ({row.case}; the most of {len(cases)})" if len(cases) > 1 else ""
+    over = ", over" if row.over else ""
+    return f"| {row.what} | {_shown(row.budget, row.unit)} | {_shown(row.value, row.unit)}{over}{of} |"
+
+
+def _shown(value: float, unit: str) -> str:
+    return f"{value:.3g} {unit}".strip()

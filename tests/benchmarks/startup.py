@@ -69,17 +69,17 @@ def measure() -> Iterator[Row]:
         tail = min(_painted(machine, (*program, "--resume", handle)) for _ in range(RUNS))
     best = {kind: _best([each[kind] for each in rounds]) for kind in kinds}
     yield from _rows(best)
-    yield _against("start to the painted end of a session: work", tail, best["bare"].work, TAIL_BUDGET)
+    yield _against("start to the painted end of a session, work", tail, best["bare"].work, TAIL_BUDGET)
 
 
 def _rows(best: dict[str, Start]) -> Iterator[Row]:
     bare, plain = best["bare"], best["plain"]
 
     yield _against("start to the first key's echo", plain.first, bare.first, BUDGET)
-    yield _against("start to the first key's echo: work", plain.work, bare.work, BUDGET)
-    yield _against("slowest echo in the first second", plain.slowest, bare.slowest, BUDGET)
-    yield _against("start with a configuration file: work", best["file"].work, bare.work, BUDGET_WITH_FILE)
-    yield _against("start with --resume: work", best["resume"].work, bare.work, BUDGET_WITH_FILE)
+    yield _against("start to the first key's echo, work", plain.work, bare.work, BUDGET)
+    yield _against("start, the slowest echo in the first second", plain.slowest, bare.slowest, BUDGET)
+    yield _against("start with a configuration file, work", best["file"].work, bare.work, BUDGET_WITH_FILE)
+    yield _against("start with --resume, work", best["resume"].work, bare.work, BUDGET_WITH_FILE)
 
 
 def _against(what: str, seconds: float, of_bare: float, budget: float) -> Row:

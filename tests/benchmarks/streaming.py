@@ -99,14 +99,15 @@ def _rows(name: str, turn: Turn, size: int) -> Iterator[Row]:
     longest = watch.longest()
     silent = max(watch.turns, key=lambda turn: turn.silent)
     gap = f"longest silence {silent.silent * 1e3:.0f} ms, {silent.delayed * 1e3:.0f} ms of it no processor"
-    yield Row(f"{name}: the loop busy at a stretch", longest.busy * 1e3, BUDGET * 1e3, "ms", gap)
+    yield Row("streaming: the loop busy at a stretch", longest.busy * 1e3, BUDGET * 1e3, "ms", gap, case=name)
     echo = max(seen.echoes, key=lambda echo: echo.busy)
     slowest = max(echo.seconds for echo in seen.echoes)
     found = f"{len(seen.echoes)} keys, slowest after {slowest * 1e3:.0f} ms"
-    yield Row(f"{name}: work before a key is echoed", echo.busy * 1e3, BUDGET * 1e3, "ms", found)
+    yield Row("streaming: work before a key's echo", echo.busy * 1e3, BUDGET * 1e3, "ms", found, case=name)
     per_second = sum(turn.spent for turn in watch.turns) / seconds
     cost = f"{per_second * 100:.0f} % of a processor, {size / 1e3:.0f} kB in {seconds:.0f} s"
-    yield Row(f"{name}: a token's cost, last third to first", watch.growth(size * 95 // 100), FLAT, "x", cost)
+    growth = watch.growth(size * 95 // 100)
+    yield Row("streaming: a token's work, last third against first", growth, FLAT, "x", cost, case=name)
 
 
 @dataclass(frozen=True, slots=True)

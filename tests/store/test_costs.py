@@ -10,10 +10,9 @@ from sqlalchemy import Connection, Engine, event
 
 from local_agent.store.engine import driver_of
 from tests.store.steps import fill_session, measure_steps
+from tests.support.sql_meter import PAGE_BYTES
 
 SHORT, LONG = 100, 3_000
-PAGE = 4096 + 24
-"""A page in the log, with its header."""
 SPLIT_PAGES = 4
 """Pages more that a commit writes where leaves of an index are full."""
 
@@ -33,7 +32,7 @@ async def test_a_long_session_costs_what_a_short_one_does(folder: Path) -> None:
         few, many = short[step], long[step]
         assert many.count == few.count, step
         assert many.steps <= few.steps * 1.02, step
-        assert many.wal_bytes <= few.wal_bytes + SPLIT_PAGES * PAGE, step
+        assert many.wal_bytes <= few.wal_bytes + SPLIT_PAGES * PAGE_BYTES, step
         assert many.commits <= 1, f"{step} waits for {many.commits} commits"
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from sqlalchemy import Engine, event
 
 _COMMIT = ("COMMIT", "END")
+PAGE_BYTES = 4096 + 24
+"""A page in the log, with its header."""
 
 
 @dataclass(frozen=True, slots=True)
