@@ -113,6 +113,27 @@ async def test_a_failed_question_is_marked_and_retried_once(home: Path, server: 
         assert not chat.remarks, "the failed branch is off the path"
 
 
+async def test_questions_that_failed_last_are_in_view_after_a_resume(
+    home: Path, server: OllamaServer
+) -> None:
+    paragraphs = "\n\n".join(f"line {number}" for number in range(60))
+    server.script(paragraphs, Turn(error("no luck")), Turn(error("again none")))
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        await chat.send("answered")
+        await chat.answered(1)
+        for place, prompt in enumerate(("second one", "third one"), 1):
+            await chat.send(prompt)
+            await until(chat.pilot, lambda place=place: len(chat.remarks) == place and not chat.screen.busy)
+        handle = chat.screen.conversation.handle
+    async with chatting(home, server.url, size=(60, 24), resume=handle) as chat:
+        await until(chat.pilot, lambda: "again none" in screen_text(chat.pilot))
+        assert "second one" in screen_text(chat.pilot) and chat.screen.transcript.at_end
+        assert [question.failed for question in chat.screen.query(Question)] == [False, True, True]
+        await chat.pilot.press("up")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "third one")
+
+
 async def test_thinking_folds(home: Path, server: OllamaServer) -> None:
     server.script(Turn(think("Let me see, [bold]this[/bold]."), say("Done.")))
     async with chatting(home, server.url) as chat:
