@@ -31,9 +31,10 @@ def complaint(row: Row, known: Mapping[str, float]) -> str:
 
     A time within its budget is never wrong. What nobody accepted yet is not compared.
     """
+    found = f"{row.value:.2f} {row.unit}, {row.name}"
     if row.value > row.budget * BUDGETS:
-        return f"FAILED, over {BUDGETS:g} budgets: {row}"
+        return f"FAILED, over {BUDGETS:g} budgets of {row.budget:g}: {found}"
     accepted = known.get(row.name)
     if accepted is None or not row.comparable or (row.kind == "timed" and not row.over):
         return ""
-    return f"WORSE, accepted was {accepted}: {row}" if row.value > accepted * SLACK[row.kind] else ""
+    return f"WORSE, accepted was {accepted}: {found}" if row.value > accepted * SLACK[row.kind] else ""

@@ -32,11 +32,11 @@ def measure() -> Iterator[Row]:
         allowed = APART.get(step, 0)
         detail = f"{many} against {few}"
         yield Row(
-            f"pages more for a commit, {AGAINST}", many - few, allowed, "pages", detail, "counted", case
+            f"pages more that a commit writes, {AGAINST}", many - few, allowed, "", detail, "counted", case
         )
         against = f"{LONG:,} against {MIDDLE:,} entries"
         detail = f"{many} against {more}"
-        yield Row(f"pages more for a commit, {against}", many - more, 0, "pages", detail, "counted", case)
+        yield Row(f"pages more that a commit writes, {against}", many - more, 0, "", detail, "counted", case)
     for step, case in STEPS.items():
         few_cost, cost = short[step], long[step]
         ratio, detail = cost.count / few_cost.count, f"{cost.count} against {few_cost.count}"

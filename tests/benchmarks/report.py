@@ -70,10 +70,17 @@ def _table(rows: Iterable[Row], beside: str) -> str:
 
 def _line(cases: Sequence[Row]) -> str:
     row = max(cases, key=lambda each: each.used)
-    of = f" ({row.case}; the most of {len(cases)})" if len(cases) > 1 else ""
+    alike = len({each.used for each in cases}) == 1
+    of = (
+        ""
+        if len(cases) == 1
+        else f" (each of {len(cases)})"
+        if alike
+        else f" ({row.case}, the most of {len(cases)})"
+    )
     over = ", over" if row.over else ""
     return f"| {row.what} | {_shown(row.budget, row.unit)} | {_shown(row.value, row.unit)}{over}{of} |"
 
 
 def _shown(value: float, unit: str) -> str:
-    return f"{value:.3g} {unit}".strip()
+    return f"{round(value, 2):.3g} {unit}".strip()
