@@ -70,16 +70,17 @@ def _table(rows: Iterable[Row], beside: str) -> str:
 
 def _line(cases: Sequence[Row]) -> str:
     row = max(cases, key=lambda each: each.used)
-    alike = len({each.used for each in cases}) == 1
-    of = (
-        ""
-        if len(cases) == 1
-        else f" (each of {len(cases)})"
-        if alike
-        else f" ({row.case}, the most of {len(cases)})"
-    )
     over = ", over" if row.over else ""
-    return f"| {row.what} | {_shown(row.budget, row.unit)} | {_shown(row.value, row.unit)}{over}{of} |"
+    cells = (row.what, _shown(row.budget, row.unit), _shown(row.value, row.unit) + over + _of(row, cases))
+    return f"| {' | '.join(cells)} |"
+
+
+def _of(row: Row, cases: Sequence[Row]) -> str:
+    if len(cases) == 1:
+        return ""
+    if all(each.used == row.used for each in cases):
+        return f" (each of {len(cases)})"
+    return f" ({row.case}, the most of {len(cases)})"
 
 
 def _shown(value: float, unit: str) -> str:

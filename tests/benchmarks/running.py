@@ -19,8 +19,9 @@ _FOLDER = str(Path(__file__).parent)
 
 def names() -> list[str]:
     """Every benchmark, in the order of the alphabet."""
-    beside = sorted(each.name for each in pkgutil.iter_modules([_FOLDER]) if not each.name.startswith("_"))
-    return [name for name in beside if hasattr(import_module(f"tests.benchmarks.{name}"), "measure")]
+    beside = sorted(each.name for each in pkgutil.iter_modules([_FOLDER]))
+    found = [name for name in beside if not name.startswith(("_", "test_"))]
+    return [name for name in found if hasattr(import_module(f"tests.benchmarks.{name}"), "measure")]
 
 
 def measured(name: str) -> list[Row]:
