@@ -41,30 +41,31 @@ class History:
         self.conversation = conversation
         await self.transcript.show(await self._items(tail), more_above=tail.more)
 
-    async def older(self, before: int) -> None:
-        """Put the entries before one above it."""
-        conversation, transcript = self.conversation, self.transcript
-        if conversation is None:
-            return
-        part = await self._read(conversation, before, TAIL_ENTRIES)
-        still_there = bool(transcript.items) and transcript.items[0].entry_id == before
-        if part is not None and conversation is self.conversation and still_there:
-            await transcript.prepend(await self._items(part), more_above=part.more)
-
-    async def newer(self, cut: Cut) -> None:
-        """Put back what was dropped below."""
+    async def older(self, before: int) -> bool:
+        """Put the entries before one above it; False when that was no longer wanted, or failed."""
         conversation = self.conversation
-        if conversation is None:
-            return
-        part = await self._read(conversation, cut.before, cut.count)
-        if part is not None and conversation is self.conversation:
-            await self.transcript.extend(await self._items(part))
+        part = await self._read(before, TAIL_ENTRIES)
+        if part is None:
+            return False
+        items = await self._items(part)
+        if conversation is not self.conversation:
+            return False
+        return await self.transcript.prepend(items, before=before, more_above=part.more)
+
+    async def newer(self, cut: Cut) -> bool:
+        """Put back what was dropped below; False when that was no longer wanted, or failed."""
+        conversation = self.conversation
+        part = await self._read(cut.before, cut.count)
+        if part is None:
+            return False
+        items = await self._items(part)
+        return conversation is self.conversation and await self.transcript.extend(items, cut=cut)
 
     async def to_end(self) -> None:
         """Go to the end, reading it again when it was dropped."""
         conversation = self.conversation
         if conversation is not None and not self.transcript.end_mounted:
-            tail = await self._read(conversation, 0, TAIL_ENTRIES)
+            tail = await self._read(0, TAIL_ENTRIES)
             if tail is not None and conversation is self.conversation:
                 await self.show(conversation, tail)
         self.transcript.follow()
@@ -89,7 +90,10 @@ class History:
         await self.transcript.drop_from(tail.entries[place - 1].id + 1)
         await self.transcript.append(await self._items(replace(tail, entries=tail.entries[place:])))
 
-    async def _read(self, conversation: Conversation, before: int, count: int) -> Slice | None:
+    async def _read(self, before: int, count: int) -> Slice | None:
+        conversation = self.conversation
+        if conversation is None:
+            return None
         try:
             return await (conversation.before(before, count) if before else conversation.tail(count))
         except LocalAgentError as error:

@@ -33,6 +33,7 @@ async def mirror(
             if conversation is not history.conversation:
                 return
             if not history.transcript.end_mounted:
+                await open_reply.remove()
                 continue
             place = first_to_draw(shown, seen, history.mounted)
             if place is not None:

@@ -125,6 +125,7 @@ class TurnRunner:
 
         view = TurnView(self._transcript, self._phase, self._glyphs)
         try:
+            await self._transcript.mount_end()
             if prompt is None:
                 self._phase.begin()
                 return await self._draw(view, conversation.retry())

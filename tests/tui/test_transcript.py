@@ -9,9 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
+import pytest
+
 from local_agent.store.store import Store
 from local_agent.tui.widgets.reply import Reply
-from local_agent.tui.widgets.transcript import MOUNTED_AT_MOST
+from local_agent.tui.widgets.transcript import MOUNTED_AT_MOST, NEAR_ROWS
 from tests.runtime.opened import paths_in, settings_for
 from tests.store.samples import VERSION, fill, talk
 from tests.support.ollama_server import OllamaServer, Turn, gate, say, server_process, sleep
@@ -40,6 +42,18 @@ async def long_session(home: Path, turns: int) -> str:
 
 def mounted(chat: Chat) -> int:
     return len(chat.screen.transcript.children)
+
+
+def words(chat: Chat) -> list[str]:
+    """What is drawn but for the scrollbar."""
+    return [row[:79].rstrip() for row in screen_text(chat.pilot).splitlines()]
+
+
+async def paged(chat: Chat) -> None:
+    """Wait until the window has stopped sliding."""
+    paging = [worker for worker in chat.app.workers if worker.group == "paging"]
+    await until(chat.pilot, lambda: all(worker.is_finished for worker in paging))
+    await chat.pilot.pause()
 
 
 async def page_up(chat: Chat) -> None:
@@ -101,7 +115,9 @@ async def test_older_entries_come_above_what_is_read_without_moving_it(
         assert screen_text(chat.pilot) == reading
 
 
-async def test_scrolled_down_again_everything_is_there_once(home: Path, server: OllamaServer) -> None:
+async def test_scrolled_down_again_everything_is_there_once_in_a_bounded_window(
+    home: Path, server: OllamaServer
+) -> None:
     handle = await long_session(home, 300)
     async with chatting(home, server.url, resume=handle) as chat:
         transcript = chat.screen.transcript
@@ -109,10 +125,57 @@ async def test_scrolled_down_again_everything_is_there_once(home: Path, server: 
         while transcript.more_above:
             await page_up(chat)
         await until(chat.pilot, lambda: not transcript.end_mounted)
+        ids: set[int] = set()
         while not transcript.end_mounted:
+            window = [item.entry_id for item in transcript.items]
+            assert window == list(range(window[0], window[-1] + 1)), "in order, without a gap, once each"
+            ids.update(window)
             await page_down(chat)
+            assert mounted(chat) <= MOUNTED_AT_MOST
+        ids.update(item.entry_id for item in transcript.items)
+        assert len(ids) == 600
+        assert transcript.more_above, "what lies far above was dropped on the way"
+        while transcript.more_above:
+            await page_up(chat)
+        assert "question 0" in chat.questions
+
+
+async def test_what_is_dropped_above_does_not_move_what_is_read(home: Path, server: OllamaServer) -> None:
+    handle = await long_session(home, 300)
+    async with chatting(home, server.url, resume=handle) as chat:
+        transcript = chat.screen.transcript
+        await until(chat.pilot, lambda: "question 299" in screen_text(chat.pilot))
+        while transcript.more_above:
+            await page_up(chat)
+            await paged(chat)
+        first = transcript.items[0].entry_id
+        while transcript.items[0].entry_id == first:
+            transcript.scroll_to(y=transcript.max_scroll_y - NEAR_ROWS, animate=False, immediate=True)
+            await paged(chat)
+            last, reading = transcript.items[-1].entry_id, words(chat)
+            transcript.scroll_relative(y=1, animate=False, immediate=True)
+            await until(chat.pilot, lambda last=last: transcript.items[-1].entry_id > last)
+            await paged(chat)
+            assert words(chat)[2:-5] == reading[3:-4], "one row further"
+
+
+@pytest.mark.parametrize("command", ["next", "/retry"])
+async def test_a_turn_goes_to_the_end_that_was_dropped(
+    home: Path, server: OllamaServer, command: str
+) -> None:
+    handle = await long_session(home, 300)
+    server.script("Here at the end.")
+    async with chatting(home, server.url, resume=handle, model="llama3.2:3b") as chat:
+        transcript = chat.screen.transcript
+        await until(chat.pilot, lambda: "question 299" in screen_text(chat.pilot))
+        while transcript.end_mounted:
+            await page_up(chat)
+        await chat.send(command)
+        await until(chat.pilot, lambda: "Here at the end." in screen_text(chat.pilot))
         ids = [item.entry_id for item in transcript.items]
-        assert ids == sorted(set(ids)) and len(ids) == 600
+        assert ids == sorted(set(ids)) and transcript.end_mounted
+        assert chat.questions[-1] == ("next" if command == "next" else "question 299")
+        assert chat.questions.count(chat.questions[-1]) == 1
 
 
 async def test_the_end_is_followed_until_one_scrolls_up(home: Path, server: OllamaServer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Protocol
 
 from textual import on, work
@@ -17,8 +18,10 @@ MOUNTED_AT_END = 240
 """Widgets above which the oldest are dropped while the end is in view."""
 KEPT_AT_END = 140
 MOUNTED_AT_MOST = 480
-"""Widgets above which the newest are dropped while the person reads far above the end."""
-KEPT_ABOVE = 320
+"""Widgets above which those far from what is read are dropped, while that is far above the end."""
+KEPT_AROUND = 320
+FAR_SCREENS = 2
+"""How many heights of the view what is dropped must be away from it."""
 ROWS_OF_A_WIDGET = 12
 """A longer widget counts as several: what it holds in memory grows with its rows."""
 NEAR_ROWS = 12
@@ -44,11 +47,14 @@ class Cut:
 class Pager(Protocol):
     """Reads what is not mounted."""
 
-    def older(self, before: int) -> Coroutine[None, None, None]:
-        """Call ``prepend`` with what comes before an entry."""
+    def older(self, before: int) -> Coroutine[None, None, bool]:
+        """Call ``prepend`` with what comes before an entry, and give what that gives."""
 
-    def newer(self, cut: Cut) -> Coroutine[None, None, None]:
-        """Call ``extend`` with what was dropped."""
+    def newer(self, cut: Cut) -> Coroutine[None, None, bool]:
+        """Call ``extend`` with what was dropped, and give what that gives."""
+
+    def to_end(self) -> Coroutine[None, None, None]:
+        """Call ``show`` with the end, and follow it."""
 
 
 class Transcript(VerticalScroll, can_focus=False):
@@ -74,6 +80,8 @@ class Transcript(VerticalScroll, can_focus=False):
         self._edge = 0
         """The first entry that was dropped below, 0 while the end is mounted."""
         self._asked = False
+        self._sliding = asyncio.Lock()
+        """Held while the window moves: what is read for one place must not be put at another."""
         self._anchor_wanted = True
         self._catching_up = False
 
@@ -94,21 +102,30 @@ class Transcript(VerticalScroll, can_focus=False):
 
     async def show(self, items: Sequence[Item], *, more_above: bool) -> None:
         """Replace everything and go to the end."""
-        self.items = []
-        self._cuts.clear()
-        self._edge = 0
-        self._asked = False
-        self._let_go()
-        self.scroll_y = self.scroll_target_y = 0
-        with self.app.batch_update():
-            await self.remove_children()
-            self.items = list(items)
-            self.more_above = more_above
-            await self.mount_all(_widgets(items))
+        async with self._sliding:
+            self.items = []
+            self._cuts.clear()
+            self._edge = 0
+            self._let_go()
+            self.scroll_y = self.scroll_target_y = 0
+            with self.app.batch_update():
+                await self.remove_children()
+                self.items = list(items)
+                self.more_above = more_above
+                await self.mount_all(_widgets(items))
         self.follow()
+
+    async def mount_end(self) -> None:
+        """Go to the end if it was dropped, so that what is new can stand behind it."""
+        if self._cuts and self.pager is not None:
+            await self.pager.to_end()
+            # Whatever can't be read again is missing then, but nothing of it may come behind what is new.
+            self._cuts.clear()
+            self._edge = 0
 
     async def add(self, widget: Widget, entry_id: int | None = None) -> None:
         """Put one widget at the end: of a new item when ``entry_id`` is given, else of the last one."""
+        await self.mount_end()
         if entry_id is not None or not self.items:
             self.items.append(Item(entry_id or 0))
         self.items[-1].widgets.append(widget)
@@ -136,18 +153,23 @@ class Transcript(VerticalScroll, can_focus=False):
         self.items.append(Item(entry_id, last.widgets[cut:]))
         del last.widgets[cut:]
 
-    async def prepend(self, items: Sequence[Item], *, more_above: bool) -> None:
-        """Put older items above; what the person reads stays where it is."""
-        self.more_above = more_above
-        height, row = self.virtual_size.height, self.scroll_y
-        self.items[:0] = items
-        await self.mount_all(_widgets(items), before=0)
-        await self._laid_out()
-        grown = max(0, self.virtual_size.height - height)
-        self.scroll_to(y=row + grown, animate=False, immediate=True)
-        await self._drop_below()
-        self._asked = False
-        self._look_above()
+    async def prepend(self, items: Sequence[Item], *, before: int, more_above: bool) -> bool:
+        """Put older items above entry ``before``; what the person reads stays where it is.
+
+        False when that entry isn't the first one any more.
+        """
+        async with self._sliding:
+            if not self.items or self.items[0].entry_id != before:
+                return False
+            self.more_above = more_above
+            height, row = self.virtual_size.height, self.scroll_y
+            self.items[:0] = items
+            await self.mount_all(_widgets(items), before=0)
+            await self._laid_out()
+            grown = max(0, self.virtual_size.height - height)
+            self.scroll_to(y=row + grown, animate=False, immediate=True)
+            await self._drop_below()
+        return True
 
     async def append(self, items: Sequence[Item]) -> None:
         """Put newer items below, whatever is in view."""
@@ -163,15 +185,17 @@ class Transcript(VerticalScroll, can_focus=False):
             del self.items[place:]
             await self.remove_children(_widgets(dropped))
 
-    async def extend(self, items: Sequence[Item]) -> None:
-        """Put back the newer items that were dropped last."""
-        if self._cuts:
+    async def extend(self, items: Sequence[Item], *, cut: Cut) -> bool:
+        """Put back the newer items that were dropped last; False when those of ``cut`` are not."""
+        async with self._sliding:
+            if not self._cuts or self._cuts[-1] != cut:
+                return False
             self._edge = self._cuts.pop().before
-        self.items.extend(items)
-        await self.mount_all(_widgets(items))
-        await self._laid_out()
-        self._asked = False
-        self._look_below()
+            self.items.extend(items)
+            await self.mount_all(_widgets(items))
+            await self._laid_out()
+            await self._drop_far_above()
+        return True
 
     def follow(self) -> None:
         """Go to the end and stay there until the person scrolls up."""
@@ -179,14 +203,9 @@ class Transcript(VerticalScroll, can_focus=False):
         self.call_after_refresh(self._anchor_when_full)
 
     async def drop_above(self) -> None:
-        """Drop the oldest items when too many are mounted."""
-        if self._mounted() <= MOUNTED_AT_END:
-            return
-        dropped: list[Item] = []
-        while len(self.items) > 1 and self._mounted() > KEPT_AT_END:
-            dropped.append(self.items.pop(0))
-        self.more_above = True
-        await self.remove_children(_widgets(dropped))
+        """Drop the oldest items when too many are mounted while the end is in view."""
+        if self._mounted() > MOUNTED_AT_END:
+            await self.remove_children(_widgets(self._cut_above(KEPT_AT_END)))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -205,12 +224,21 @@ class Transcript(VerticalScroll, can_focus=False):
         if self._cuts and self.scroll_y > self.max_scroll_y - NEAR_ROWS and self.pager is not None:
             self._page(self.pager.newer(self._cuts[-1]))
 
-    def _page(self, paging: Coroutine[None, None, None]) -> None:
+    def _page(self, paging: Coroutine[None, None, bool]) -> None:
         if self._asked:
             paging.close()
         else:
             self._asked = True
-            self.run_worker(paging, group="paging")
+            self.run_worker(self._bring(paging), group="paging")
+
+    async def _bring(self, paging: Coroutine[None, None, bool]) -> None:
+        try:
+            came = await paging
+        finally:
+            self._asked = False
+        if came:
+            self._look_above()
+            self._look_below()
 
     def watch_virtual_size(self) -> None:
         self._anchor_when_full()
@@ -236,18 +264,48 @@ class Transcript(VerticalScroll, can_focus=False):
 
     async def _drop_below(self) -> None:
         """Drop the newest items when the person has gone far above them; nothing while a turn writes."""
-        if self.live or self._mounted() <= MOUNTED_AT_MOST:
+        mounted = self._mounted()
+        if self.live or mounted <= MOUNTED_AT_MOST:
             return
-        near = self.scroll_y + 2 * self.size.height
+        far = self.scroll_y + (1 + FAR_SCREENS) * self.size.height
         dropped: list[Item] = []
-        while self._mounted() > KEPT_ABOVE and _top(self.items[-1]) > near:
+        while mounted > KEPT_AROUND and _top(self.items[-1]) > far:
             dropped.append(self.items.pop())
-        if not dropped:
-            return
-        self._cuts.append(Cut(self._edge, len(dropped)))
-        self._edge = dropped[-1].entry_id
-        self._let_go()
+            mounted -= _weight(dropped[-1])
+        # What was never stored can't be read again.
+        stored = [item.entry_id for item in dropped if item.entry_id]
+        if stored:
+            self._cuts.append(Cut(self._edge, len(stored)))
+            self._edge = stored[-1]
+            self._let_go()
         await self.remove_children(_widgets(dropped))
+
+    async def _drop_far_above(self) -> None:
+        """Drop the oldest items when the person has gone far below them; what is read stays where it is."""
+        if self._mounted() <= MOUNTED_AT_MOST:
+            return
+        top = self.children[0].virtual_region.y
+        dropped = self._cut_above(KEPT_AROUND, self.scroll_y - FAR_SCREENS * self.size.height)
+        kept = next(iter(_widgets(self.items)), None)
+        if dropped and kept is not None:
+            with self.app.batch_update():
+                gone = kept.virtual_region.y - top
+                self.scroll_to(y=self.scroll_y - gone, animate=False, immediate=True)
+                await self.remove_children(_widgets(dropped))
+
+    def _cut_above(self, keep: int, row: float = inf) -> list[Item]:
+        """Take the oldest items that end above a row off the list until it is short enough."""
+        mounted = self._mounted()
+        dropped: list[Item] = []
+        while len(self.items) > 1 and (
+            (mounted > keep and _bottom(self.items[0]) < row)
+            # The first entry is what older ones are asked for by: it must be a stored one.
+            or (dropped and not self.items[0].entry_id)
+        ):
+            dropped.append(self.items.pop(0))
+            mounted -= _weight(dropped[-1])
+        self.more_above = self.more_above or bool(dropped)
+        return dropped
 
     @on(LinesView.Outdated)
     @work(group="width")
@@ -271,15 +329,23 @@ class Transcript(VerticalScroll, can_focus=False):
         self.call_after_refresh(laid_out.set)
         await laid_out.wait()
 
-    def _mounted(self) -> int:
-        widgets = _widgets(self.items)
-        return len(widgets) + sum(widget.size.height for widget in widgets) // ROWS_OF_A_WIDGET
+    def _mounted(self) -> float:
+        return sum(map(_weight, self.items))
 
 
 def _widgets(items: Iterable[Item]) -> list[Widget]:
     return [widget for item in items for widget in item.widgets]
 
 
-def _top(item: Item) -> int:
-    """The row of the whole transcript that an item begins on; 0 while it has no widget."""
-    return item.widgets[0].virtual_region.y if item.widgets else 0
+def _weight(item: Item) -> float:
+    return sum(1 + widget.size.height / ROWS_OF_A_WIDGET for widget in item.widgets)
+
+
+def _top(item: Item) -> float:
+    """The row of the whole transcript that an item begins on; below all while it has no widget."""
+    return item.widgets[0].virtual_region.y if item.widgets else inf
+
+
+def _bottom(item: Item) -> float:
+    """The row behind an item; above all while it has no widget."""
+    return item.widgets[-1].virtual_region.bottom if item.widgets else -inf
