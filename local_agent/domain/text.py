@@ -16,7 +16,11 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 TAB_WIDTH = 4
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_HALF = re.compile("[\r\ud800-\udbff]")
+# What may carry an emoji modifier, generously. One that stands elsewhere has two cells in terminals
+# and none in Textual, and would push what stands beside it out of its place.
+_TONED = "\u261d-\u270d\U0001f300-\U0001f3fa\U0001f400-\U0001faff"
+_STRAY_MODIFIER = re.compile(f"(?<![{_TONED}])[\U0001f3fb-\U0001f3ff]")
+_UNFINISHED = re.compile(f"(?:[{_TONED}]?[\ud800-\udbff]|[\r{_TONED}])\\Z")
 _LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Bidi marks, embeddings, overrides and isolates reorder text outside themselves.
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -62,6 +66,7 @@ def sanitise(text: str) -> str:
     text = _UNSAFE.sub(_picture, text)
     if not text.isascii():
         text = _POSSIBLE_FLOOD.sub(_thinned, text)
+        text = _STRAY_MODIFIER.sub(REPLACEMENT, text)
     return text.expandtabs(TAB_WIDTH)
 
 
@@ -87,9 +92,10 @@ class GrowingText:
         self._run = ""
 
     def feed(self, piece: str) -> str:
-        """The next piece, safe to draw; a half line break or surrogate pair waits for its other half."""
+        """The next piece, safe to draw; half of a line break, a surrogate pair or an emoji waits for the rest."""
         text = self._held + piece
-        self._held = text[-1:] if _HALF.match(text[-1:]) else ""
+        unfinished = _UNFINISHED.search(text[-2:])
+        self._held = unfinished.group() if unfinished else ""
         return self._drawn(text.removesuffix(self._held))
 
     def finish(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
 
-from local_agent.domain.text import sanitise
+from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.lines import Line, decoration, indented, wrap
 from local_agent.tui.quantities import seconds, tokens
@@ -33,9 +33,9 @@ class Remark(LinesView):
         self, text: str, kind: NoticeKind = "information", hint: str = "", glyphs: Glyphs = UNICODE
     ) -> None:
         super().__init__()
-        self.text = sanitise(text)
+        self.text = one_line(text)
         self.kind = kind
-        self.hint = sanitise(hint)
+        self.hint = one_line(hint)
         self._sign = {"information": glyphs.dot, "warning": glyphs.warning, "error": glyphs.error}[kind]
         self._cached: tuple[int, Sequence[Line]] = (0, ())
 
