@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual import events
 from textual.content import Content
 from textual.css.styles import RulesMap
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.style import Style
@@ -85,15 +86,20 @@ class RowList(OptionList, can_focus=False):
         super().__init__(id=id, markup=False)
         self.auto_links = False
         self._pointer = f"{glyphs.prompt} "
+        self._styles = (Style.null(), Style.null())
+        """How a plain row and the chosen one look in what is being drawn."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._styles = (self.get_visual_style(*_PLAIN), self.get_visual_style(*_CHOSEN))
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         line = self.scroll_offset.y + y
         row = self.options[line].prompt if line < self.option_count else None
         chosen = line == self.highlighted
         if isinstance(row, Row) and not self.mouse_hover:
-            styles = _CHOSEN if chosen else _PLAIN
-            width = self.scrollable_content_region.width
-            strip = row.strip(width, self.get_visual_style(*styles)).apply_meta({"option": line})
+            # Without the number that a row carries for the mouse, which costs as much as all else of it.
+            strip = row.strip(self.scrollable_content_region.width, self._styles[chosen])
         else:
             strip = super().render_line(y)
         if not chosen or row is None:
@@ -102,11 +108,19 @@ class RowList(OptionList, can_focus=False):
         pointer = Strip([Segment(self._pointer, style.rich_style)], POINTER_WIDTH)
         return Strip.join([pointer, strip.crop(POINTER_WIDTH)])
 
+    def on_enter(self) -> None:
+        # Rows are drawn with what the mouse needs only while it is here.
+        self.refresh()
+
     def on_click(self, event: events.Click) -> None:
-        clicked: Any = event.style.meta.get("option")
-        if clicked is not None and clicked != self.highlighted:
+        event.prevent_default()
+        clicked = self.scroll_offset.y + event.y
+        if clicked >= self.option_count or self.options[clicked].disabled:
+            return
+        if clicked == self.highlighted:
+            self.action_select()
+        else:
             self.highlighted = clicked
-            event.prevent_default()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
