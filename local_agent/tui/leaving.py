@@ -16,6 +16,7 @@ async def leave(screen: ChatScreen, return_code: int) -> None:
     """End everything in order and close the app."""
     await catch_up(screen.composer, screen.pane, screen)
     await screen.turns.stop()
+    screen.workers.cancel_group(screen, "mirror")
     if screen.runtime is not None:
         screen.runtime.hurry()
     screen.note_draft()
