@@ -92,7 +92,7 @@ class GrowingText:
         self._run = ""
 
     def feed(self, piece: str) -> str:
-        """The next piece, safe to draw; half of a line break, a surrogate pair or an emoji waits for the rest."""
+        """The next piece, safe to draw; half a line break, surrogate pair or emoji waits for the rest."""
         text = self._held + piece
         unfinished = _UNFINISHED.search(text[-2:])
         self._held = unfinished.group() if unfinished else ""
