@@ -153,7 +153,7 @@ async def test_the_open_session_cannot_be_trashed(home: Path) -> None:
             await until(pilot, lambda: screen.browser.selected)
             await pilot.press("f8")
             await until(pilot, lambda: "This is the open session" in line(screen))
-            assert "open here" in screen_text(pilot)
+            await until(pilot, lambda: "open here" in screen_text(pilot))
             assert titles(screen) == ["Open here"]
 
 

@@ -129,9 +129,7 @@ class SessionBrowser(Horizontal):
     def _chosen(self) -> None:
         session = self.selected
         if session is not None and not self.has_class("-no-preview"):
-            here = session.handle == self._current
-            self.session_preview.show_about(session, here=here, all_workspaces=self._everywhere)
-            self._preview(session.handle)
+            self._preview(session)
 
     @work(group="rows", exclusive=True)
     async def _load(self, *, more: bool = False) -> None:
@@ -173,7 +171,6 @@ class SessionBrowser(Horizontal):
         elif self._typed:
             index = 0
         rows.highlighted = min(index, len(page) - 1)
-        self._chosen()
 
     def _option(self, session: SessionInfo) -> Option:
         return Option(
@@ -196,11 +193,15 @@ class SessionBrowser(Horizontal):
         return Option(Content.styled(f"  {text}", "$text-muted"), disabled=True)
 
     @work(group="preview", exclusive=True)
-    async def _preview(self, handle: str) -> None:
+    async def _preview(self, session: SessionInfo) -> None:
         # Waiting here is the debounce: the next choice cancels this worker.
         await asyncio.sleep(PREVIEW_SECONDS)
+        if session != self.selected:
+            return
+        here = session.handle == self._current
+        self.session_preview.show_about(session, here=here, all_workspaces=self._everywhere)
         try:
-            tail = await self._reader.preview(handle, PREVIEW_ENTRIES)
+            tail = await self._reader.preview(session.handle, PREVIEW_ENTRIES)
         except LocalAgentError as error:
             self.post_message(self.Failed(error))
             return
