@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.widgets.transcript import Cut, Transcript
+from local_agent.tui.widgets.transcript import Transcript
+from local_agent.tui.widgets.window import Cut
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Slice
     from local_agent.runtime.conversation import Conversation
-    from local_agent.tui.widgets.transcript import Item
+    from local_agent.tui.widgets.window import Item
 
 TAIL_ENTRIES = 40
 INDENT = 3
@@ -34,7 +35,7 @@ class History:
     @property
     def mounted(self) -> list[int]:
         """The ids of the entries on screen, oldest first."""
-        return [item.entry_id for item in self.transcript.items]
+        return [item.entry_id for item in self.transcript.window.items]
 
     async def show(self, conversation: Conversation, tail: Slice) -> None:
         """Show the end of a conversation, whose tail is ``tail``."""
@@ -74,7 +75,7 @@ class History:
         """The newest answer that is mounted, as Markdown."""
         from local_agent.tui.widgets.reply import Reply  # Markdown and Pygments: after the first paint
 
-        for item in reversed(self.transcript.items):
+        for item in reversed(self.transcript.window.items):
             for widget in reversed(item.widgets):
                 if isinstance(widget, Reply) and widget.source.strip():
                     return widget.source

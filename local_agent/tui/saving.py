@@ -41,7 +41,7 @@ class Saving:
             case SavingFailed():
                 self._ask_once(news)
             case SavedAgain(turns=turns, ids=ids):
-                self._screen.transcript.rename(ids)
+                self._screen.transcript.window.rename(ids)
                 if self._asked:
                     what = "1 turn was" if turns == 1 else f"{turns} turns were"
                     self._screen.notify_line(f"Saved again: {what} written.")

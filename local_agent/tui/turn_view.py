@@ -29,7 +29,8 @@ from local_agent.tui.widgets.question import Question
 from local_agent.tui.widgets.remarks import Receipt, Remark, receipt_parts
 from local_agent.tui.widgets.reply import Reply
 from local_agent.tui.widgets.thinking import Thinking
-from local_agent.tui.widgets.transcript import Item, Transcript
+from local_agent.tui.widgets.transcript import Transcript
+from local_agent.tui.widgets.window import Item
 
 
 class TurnView:
@@ -66,7 +67,7 @@ class TurnView:
             case TurnEnded():
                 await self._end(event)
             case SavedAgain(ids=ids):
-                self._transcript.rename(ids)
+                self._transcript.window.rename(ids)
             case SavingFailed():
                 pass  # a matter of the whole screen
             case _:
@@ -99,7 +100,7 @@ class TurnView:
             # Asked again: what followed the same parent before is on another branch now.
             await self._transcript.drop_from((question.parent or 0) + 1)
             await self.ask(question.text)
-        self._transcript.name_last(question.id)
+        self._transcript.window.name_last(question.id)
         if self._question is not None:
             self._question.stamp(question.created_at)
 
@@ -129,7 +130,7 @@ class TurnView:
         ending = ending_of(event.status, event.stop_reason, self.usage, self._glyphs)
         if event.reply is not None:
             # The reply's own item: entries come and go with all that belongs to them.
-            self._transcript.split_last(event.reply.id, after=self._question)
+            self._transcript.window.split_last(event.reply.id, after=self._question)
         if ending is not None:
             await self._transcript.add(ending)
 

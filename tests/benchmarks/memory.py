@@ -60,23 +60,23 @@ async def _growth(paths: Paths, root: Path, short: str, long: str) -> tuple[floa
     app = LocalAgentApp(LaunchOptions(root, resume=short), settings_for(NOBODY_THERE), paths)
     async with app.run_test(size=(80, 24)) as pilot:
         transcript = app.chat.transcript
-        await until(pilot, lambda: app.chat.conversation is not None and bool(transcript.items))
+        await until(pilot, lambda: app.chat.conversation is not None and bool(transcript.window.items))
         usual = _megabytes()
         await app.chat.open_session(long)
-        await until(pilot, lambda: len(transcript.items) > 2 and transcript.at_end, LIMIT)
+        await until(pilot, lambda: len(transcript.window.items) > 2 and transcript.at_end, LIMIT)
         opened = _megabytes() - usual
-        newest = transcript.items[-1].entry_id
+        newest = transcript.window.items[-1].entry_id
         grown = []
         for _ in range(PARTS):
-            first = transcript.items[0].entry_id
+            first = transcript.window.items[0].entry_id
 
             def older(first: int = first) -> bool:
                 transcript.scroll_to(y=0, animate=False, immediate=True)
-                return transcript.items[0].entry_id < first
+                return transcript.window.items[0].entry_id < first
 
             await until(pilot, older, LIMIT)
             grown.append(_megabytes() - usual)
-        passed = newest - transcript.items[0].entry_id
+        passed = newest - transcript.window.items[0].entry_id
         await pilot.press("ctrl+q")
     return opened, max(grown), passed
 

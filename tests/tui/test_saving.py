@@ -54,7 +54,7 @@ async def test_it_is_asked_once_shown_and_over_when_it_is_saved(home: Path, serv
         assert "NOT SAVED" not in screen_text(chat.pilot)
         conversation = chat.screen.conversation
         assert conversation is not None and conversation.handle
-        ids = [item.entry_id for item in chat.screen.transcript.items]
+        ids = [item.entry_id for item in chat.screen.transcript.window.items]
         assert ids == [entry.id for entry in (await conversation.tail()).entries]
 
 

@@ -59,11 +59,11 @@ async def paged(chat: Chat) -> None:
 async def page_up(chat: Chat) -> None:
     """Scroll to the upper edge of the window until older entries have come."""
     transcript = chat.screen.transcript
-    first = transcript.items[0].entry_id
+    first = transcript.window.items[0].entry_id
 
     def come() -> bool:
         transcript.scroll_to(y=0, animate=False, immediate=True)
-        return transcript.items[0].entry_id < first
+        return transcript.window.items[0].entry_id < first
 
     await until(chat.pilot, come)
 
@@ -71,12 +71,12 @@ async def page_up(chat: Chat) -> None:
 async def page_down(chat: Chat) -> None:
     """Scroll to the lower edge of the window until newer entries have come back."""
     transcript = chat.screen.transcript
-    last = transcript.items[-1].entry_id
+    last = transcript.window.items[-1].entry_id
 
     def come() -> bool:
         transcript.scroll_to(y=transcript.max_scroll_y - 5, animate=False, immediate=True)
         transcript.scroll_to(y=transcript.max_scroll_y, animate=False, immediate=True)
-        return transcript.items[-1].entry_id > last
+        return transcript.window.items[-1].entry_id > last
 
     await until(chat.pilot, come)
 
@@ -105,11 +105,11 @@ async def test_older_entries_come_above_what_is_read_without_moving_it(
     async with chatting(home, server.url, resume=handle) as chat:
         transcript = chat.screen.transcript
         await until(chat.pilot, lambda: "question 99" in screen_text(chat.pilot))
-        before = transcript.items[0].entry_id
+        before = transcript.window.items[0].entry_id
         transcript.scroll_to(y=3, animate=False)
         await chat.pilot.pause()
         reading = screen_text(chat.pilot)
-        await until(chat.pilot, lambda: transcript.items[0].entry_id < before)
+        await until(chat.pilot, lambda: transcript.window.items[0].entry_id < before)
         await until(chat.pilot, lambda: transcript.scroll_y > 20)
         await chat.pilot.pause()
         assert screen_text(chat.pilot) == reading
@@ -122,20 +122,20 @@ async def test_scrolled_down_again_everything_is_there_once_in_a_bounded_window(
     async with chatting(home, server.url, resume=handle) as chat:
         transcript = chat.screen.transcript
         await until(chat.pilot, lambda: "question 299" in screen_text(chat.pilot))
-        while transcript.more_above:
+        while transcript.window.more_above:
             await page_up(chat)
         await until(chat.pilot, lambda: not transcript.end_mounted)
         ids: set[int] = set()
         while not transcript.end_mounted:
-            window = [item.entry_id for item in transcript.items]
+            window = [item.entry_id for item in transcript.window.items]
             assert window == list(range(window[0], window[-1] + 1)), "in order, without a gap, once each"
             ids.update(window)
             await page_down(chat)
             assert mounted(chat) <= MOUNTED_AT_MOST
-        ids.update(item.entry_id for item in transcript.items)
+        ids.update(item.entry_id for item in transcript.window.items)
         assert len(ids) == 600
-        assert transcript.more_above, "what lies far above was dropped on the way"
-        while transcript.more_above:
+        assert transcript.window.more_above, "what lies far above was dropped on the way"
+        while transcript.window.more_above:
             await page_up(chat)
         assert "question 0" in chat.questions
 
@@ -145,16 +145,16 @@ async def test_what_is_dropped_above_does_not_move_what_is_read(home: Path, serv
     async with chatting(home, server.url, resume=handle) as chat:
         transcript = chat.screen.transcript
         await until(chat.pilot, lambda: "question 299" in screen_text(chat.pilot))
-        while transcript.more_above:
+        while transcript.window.more_above:
             await page_up(chat)
             await paged(chat)
-        first = transcript.items[0].entry_id
-        while transcript.items[0].entry_id == first:
+        first = transcript.window.items[0].entry_id
+        while transcript.window.items[0].entry_id == first:
             transcript.scroll_to(y=transcript.max_scroll_y - NEAR_ROWS, animate=False, immediate=True)
             await paged(chat)
-            last, reading = transcript.items[-1].entry_id, words(chat)
+            last, reading = transcript.window.items[-1].entry_id, words(chat)
             transcript.scroll_relative(y=1, animate=False, immediate=True)
-            await until(chat.pilot, lambda last=last: transcript.items[-1].entry_id > last)
+            await until(chat.pilot, lambda last=last: transcript.window.items[-1].entry_id > last)
             await paged(chat)
             assert words(chat)[2:-5] == reading[3:-4], "one row further"
 
@@ -172,7 +172,7 @@ async def test_a_turn_goes_to_the_end_that_was_dropped(
             await page_up(chat)
         await chat.send(command)
         await until(chat.pilot, lambda: "Here at the end." in screen_text(chat.pilot))
-        ids = [item.entry_id for item in transcript.items]
+        ids = [item.entry_id for item in transcript.window.items]
         assert ids == sorted(set(ids)) and transcript.end_mounted
         assert chat.questions[-1] == ("next" if command == "next" else "question 299")
         assert chat.questions.count(chat.questions[-1]) == 1

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import inf
+from collections.abc import Coroutine, Sequence
 from typing import Protocol
 
 from textual import on, work
@@ -13,6 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from local_agent.tui.widgets.lines_view import LinesView
+from local_agent.tui.widgets.window import Cut, Item, Window, widgets_of
 
 MOUNTED_AT_END = 240
 """Widgets above which the oldest are dropped while the end is in view."""
@@ -22,26 +21,8 @@ MOUNTED_AT_MOST = 480
 KEPT_AROUND = 320
 FAR_SCREENS = 2
 """How many heights of the view what is dropped must be away from it."""
-ROWS_OF_A_WIDGET = 12
-"""A longer widget counts as several: what it holds in memory grows with its rows."""
 NEAR_ROWS = 12
 """How close to an edge of the window more of the conversation is asked for."""
-
-
-@dataclass(slots=True)
-class Item:
-    """What one entry looks like. ``entry_id`` is 0 while the entry is not stored yet."""
-
-    entry_id: int
-    widgets: list[Widget] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Newer entries that were dropped: ``count`` of them, right before entry ``before`` (0: the end)."""
-
-    before: int
-    count: int
 
 
 class Pager(Protocol):
@@ -72,13 +53,9 @@ class Transcript(VerticalScroll, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self.pager: Pager | None = None
-        self.items: list[Item] = []
-        self.more_above = False
+        self.window = Window()
         self.live = False
         """True while a turn writes at the end: then the end stays mounted."""
-        self._cuts: list[Cut] = []
-        self._edge = 0
-        """The first entry that was dropped below, 0 while the end is mounted."""
         self._asked = False
         self._sliding = asyncio.Lock()
         """Held while the window moves: what is read for one place must not be put at another."""
@@ -93,7 +70,7 @@ class Transcript(VerticalScroll, can_focus=False):
     @property
     def end_mounted(self) -> bool:
         """False when the newest entries were dropped while the person read far above them."""
-        return not self._cuts
+        return not self.window.cuts
 
     @property
     def content_width(self) -> int:
@@ -103,55 +80,32 @@ class Transcript(VerticalScroll, can_focus=False):
     async def show(self, items: Sequence[Item], *, more_above: bool) -> None:
         """Replace everything and go to the end."""
         async with self._sliding:
-            self.items = []
-            self._cuts.clear()
-            self._edge = 0
+            self.window = Window()
             self._let_go()
             self.scroll_y = self.scroll_target_y = 0
             with self.app.batch_update():
                 await self.remove_children()
-                self.items = list(items)
-                self.more_above = more_above
-                await self.mount_all(_widgets(items))
+                self.window = Window(items, more_above=more_above)
+                await self.mount_all(widgets_of(items))
         self.follow()
 
     async def mount_end(self) -> None:
         """Go to the end if it was dropped, so that what is new can stand behind it."""
-        if self._cuts and self.pager is not None:
+        if self.window.cuts and self.pager is not None:
             await self.pager.to_end()
             # Whatever can't be read again is missing then, but nothing of it may come behind what is new.
-            self._cuts.clear()
-            self._edge = 0
+            self.window.forget_cuts()
 
     async def add(self, widget: Widget, entry_id: int | None = None) -> None:
         """Put one widget at the end: of a new item when ``entry_id`` is given, else of the last one."""
         await self.mount_end()
-        if entry_id is not None or not self.items:
-            self.items.append(Item(entry_id or 0))
-        self.items[-1].widgets.append(widget)
+        if entry_id is not None or not self.window.items:
+            self.window.items.append(Item(entry_id or 0))
+        self.window.items[-1].widgets.append(widget)
         await self.mount(widget)
         self._anchor_when_full()
         if self.at_end and not self.live:
             await self.drop_above()
-
-    def name_last(self, entry_id: int) -> None:
-        """The last item's entry is stored now."""
-        if self.items:
-            self.items[-1].entry_id = entry_id
-
-    def rename(self, ids: Mapping[int, int]) -> None:
-        """Entries have got other ids."""
-        for item in self.items:
-            item.entry_id = ids.get(item.entry_id, item.entry_id)
-        self._cuts = [Cut(ids.get(cut.before, cut.before), cut.count) for cut in self._cuts]
-        self._edge = ids.get(self._edge, self._edge)
-
-    def split_last(self, entry_id: int, after: Widget | None) -> None:
-        """What the last item holds behind ``after`` becomes the item of a new entry."""
-        last = self.items[-1]
-        cut = last.widgets.index(after) + 1 if after in last.widgets else len(last.widgets)
-        self.items.append(Item(entry_id, last.widgets[cut:]))
-        del last.widgets[cut:]
 
     async def prepend(self, items: Sequence[Item], *, before: int, more_above: bool) -> bool:
         """Put older items above entry ``before``; what the person reads stays where it is.
@@ -159,12 +113,12 @@ class Transcript(VerticalScroll, can_focus=False):
         False when that entry isn't the first one any more.
         """
         async with self._sliding:
-            if not self.items or self.items[0].entry_id != before:
+            if not self.window.items or self.window.items[0].entry_id != before:
                 return False
-            self.more_above = more_above
+            self.window.more_above = more_above
             height, row = self.virtual_size.height, self.scroll_y
-            self.items[:0] = items
-            await self.mount_all(_widgets(items), before=0)
+            self.window.items[:0] = items
+            await self.mount_all(widgets_of(items), before=0)
             await self._laid_out()
             grown = max(0, self.virtual_size.height - height)
             self.scroll_to(y=row + grown, animate=False, immediate=True)
@@ -173,26 +127,20 @@ class Transcript(VerticalScroll, can_focus=False):
 
     async def append(self, items: Sequence[Item]) -> None:
         """Put newer items below, whatever is in view."""
-        self.items.extend(items)
-        await self.mount_all(_widgets(items))
+        self.window.items.extend(items)
+        await self.mount_all(widgets_of(items))
         self._anchor_when_full()
 
     async def drop_from(self, entry_id: int) -> None:
         """Take the item of an entry and all below it away: they are on another branch now."""
-        place = next((i for i, item in enumerate(self.items) if item.entry_id >= entry_id), None)
-        if place is not None:
-            dropped = self.items[place:]
-            del self.items[place:]
-            await self.remove_children(_widgets(dropped))
+        await self.remove_children(widgets_of(self.window.cut_branch(entry_id)))
 
     async def extend(self, items: Sequence[Item], *, cut: Cut) -> bool:
         """Put back the newer items that were dropped last; False when those of ``cut`` are not."""
         async with self._sliding:
-            if not self._cuts or self._cuts[-1] != cut:
+            if not self.window.restore(cut, items):
                 return False
-            self._edge = self._cuts.pop().before
-            self.items.extend(items)
-            await self.mount_all(_widgets(items))
+            await self.mount_all(widgets_of(items))
             await self._laid_out()
             await self._drop_far_above()
         return True
@@ -204,8 +152,8 @@ class Transcript(VerticalScroll, can_focus=False):
 
     async def drop_above(self) -> None:
         """Drop the oldest items when too many are mounted while the end is in view."""
-        if self._mounted() > MOUNTED_AT_END:
-            await self.remove_children(_widgets(self._cut_above(KEPT_AT_END)))
+        if self.window.weight > MOUNTED_AT_END:
+            await self.remove_children(widgets_of(self.window.cut_above(KEPT_AT_END)))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -213,16 +161,21 @@ class Transcript(VerticalScroll, can_focus=False):
             self._look_above()
         else:
             self._look_below()
-            if self.end_mounted and self.items and new_value >= self.max_scroll_y:
+            if self.end_mounted and self.window.items and new_value >= self.max_scroll_y:
                 self.follow()
 
     def _look_above(self) -> None:
-        if self.items and self.more_above and self.scroll_y < NEAR_ROWS and self.pager is not None:
-            self._page(self.pager.older(self.items[0].entry_id))
+        if (
+            self.window.items
+            and self.window.more_above
+            and self.scroll_y < NEAR_ROWS
+            and self.pager is not None
+        ):
+            self._page(self.pager.older(self.window.items[0].entry_id))
 
     def _look_below(self) -> None:
-        if self._cuts and self.scroll_y > self.max_scroll_y - NEAR_ROWS and self.pager is not None:
-            self._page(self.pager.newer(self._cuts[-1]))
+        if self.window.cuts and self.scroll_y > self.max_scroll_y - NEAR_ROWS and self.pager is not None:
+            self._page(self.pager.newer(self.window.cuts[-1]))
 
     def _page(self, paging: Coroutine[None, None, bool]) -> None:
         if self._asked:
@@ -264,48 +217,25 @@ class Transcript(VerticalScroll, can_focus=False):
 
     async def _drop_below(self) -> None:
         """Drop the newest items when the person has gone far above them; nothing while a turn writes."""
-        mounted = self._mounted()
-        if self.live or mounted <= MOUNTED_AT_MOST:
+        if self.live or self.window.weight <= MOUNTED_AT_MOST:
             return
-        far = self.scroll_y + (1 + FAR_SCREENS) * self.size.height
-        dropped: list[Item] = []
-        while mounted > KEPT_AROUND and _top(self.items[-1]) > far:
-            dropped.append(self.items.pop())
-            mounted -= _weight(dropped[-1])
-        # What was never stored can't be read again.
-        stored = [item.entry_id for item in dropped if item.entry_id]
-        if stored:
-            self._cuts.append(Cut(self._edge, len(stored)))
-            self._edge = stored[-1]
+        dropped = self.window.cut_below(KEPT_AROUND, self.scroll_y + (1 + FAR_SCREENS) * self.size.height)
+        if not self.end_mounted:
             self._let_go()
-        await self.remove_children(_widgets(dropped))
+        await self.remove_children(widgets_of(dropped))
 
     async def _drop_far_above(self) -> None:
         """Drop the oldest items when the person has gone far below them; what is read stays where it is."""
-        if self._mounted() <= MOUNTED_AT_MOST:
+        if self.window.weight <= MOUNTED_AT_MOST:
             return
         top = self.children[0].virtual_region.y
-        dropped = self._cut_above(KEPT_AROUND, self.scroll_y - FAR_SCREENS * self.size.height)
-        kept = next(iter(_widgets(self.items)), None)
+        dropped = self.window.cut_above(KEPT_AROUND, self.scroll_y - FAR_SCREENS * self.size.height)
+        kept = next(iter(widgets_of(self.window.items)), None)
         if dropped and kept is not None:
             with self.app.batch_update():
                 gone = kept.virtual_region.y - top
                 self.scroll_to(y=self.scroll_y - gone, animate=False, immediate=True)
-                await self.remove_children(_widgets(dropped))
-
-    def _cut_above(self, keep: int, row: float = inf) -> list[Item]:
-        """Take the oldest items that end above a row off the list until it is short enough."""
-        mounted = self._mounted()
-        dropped: list[Item] = []
-        while len(self.items) > 1 and (
-            (mounted > keep and _bottom(self.items[0]) < row)
-            # The first entry is what older ones are asked for by: it must be a stored one.
-            or (dropped and not self.items[0].entry_id)
-        ):
-            dropped.append(self.items.pop(0))
-            mounted -= _weight(dropped[-1])
-        self.more_above = self.more_above or bool(dropped)
-        return dropped
+                await self.remove_children(widgets_of(dropped))
 
     @on(LinesView.Outdated)
     @work(group="width")
@@ -328,24 +258,3 @@ class Transcript(VerticalScroll, can_focus=False):
         laid_out = asyncio.Event()
         self.call_after_refresh(laid_out.set)
         await laid_out.wait()
-
-    def _mounted(self) -> float:
-        return sum(map(_weight, self.items))
-
-
-def _widgets(items: Iterable[Item]) -> list[Widget]:
-    return [widget for item in items for widget in item.widgets]
-
-
-def _weight(item: Item) -> float:
-    return sum(1 + widget.size.height / ROWS_OF_A_WIDGET for widget in item.widgets)
-
-
-def _top(item: Item) -> float:
-    """The row of the whole transcript that an item begins on; below all while it has no widget."""
-    return item.widgets[0].virtual_region.y if item.widgets else inf
-
-
-def _bottom(item: Item) -> float:
-    """The row behind an item; above all while it has no widget."""
-    return item.widgets[-1].virtual_region.bottom if item.widgets else -inf
