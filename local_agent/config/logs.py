@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import logging
 import os
 import sys
@@ -46,7 +47,8 @@ def start_logging(paths: Paths, env: Mapping[str, str] = os.environ) -> None:
 
 def _log_thread(failed: threading.ExceptHookArgs) -> None:
     """Python would draw it over the screen, with the exception's words."""
-    if failed.exc_value is not None:
+    terminal_gone = isinstance(failed.exc_value, OSError) and failed.exc_value.errno == errno.EIO
+    if failed.exc_value is not None and not terminal_gone:  # a closed window is no fault of ours
         logging.getLogger(OURS).error("a thread failed", exc_info=failed.exc_value)
 
 

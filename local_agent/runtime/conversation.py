@@ -130,14 +130,25 @@ class Conversation:
         ``unsent`` tells what is left of the person's draft when the question is about to be stored: it
         replaces the saved one in the same transaction, so that the question is always in one of both.
         """
+        self._arm()
         return self._turn(text, self._head, unsent=unsent)
 
-    async def retry(self) -> AsyncGenerator[Event, None]:
+    def retry(self) -> AsyncGenerator[Event, None]:
         """Ask the last question again as a new branch."""
+        self._arm()
+        return self._retry()
+
+    async def _retry(self) -> AsyncGenerator[Event, None]:
         question = await self._last_question()
         async with aclosing(self._turn(question.text, question.parent, question.context)) as events:
             async for event in events:
                 yield event
+
+    def _arm(self) -> None:
+        """Forget an earlier stop. One that comes from now on counts, even before the turn's first event."""
+        if not self.busy:
+            self._stop.clear()
+            self._store.hurry(None)
 
     def stop(self) -> None:
         """Ask the running turn to end; its stream then ends with an interrupted ``TurnEnded``."""
@@ -214,8 +225,6 @@ class Conversation:
     ) -> AsyncGenerator[Event, None]:
         self._require_writable()
         self.busy = True
-        self._stop.clear()
-        self._store.hurry(None)
         try:
             plan = replace(await self._plan(text, parent, context), unsent=unsent)
             self._agent = Agent(self._planner.backend, self._journal)

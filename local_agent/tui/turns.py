@@ -69,6 +69,7 @@ class TurnRunner:
         self._unsent = unsent
         self._running: Conversation | None = None
         self._worker: Worker[None] | None = None
+        self._stopping = False
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -88,6 +89,7 @@ class TurnRunner:
         """End the running turn and wait until its end is recorded. A second call only waits."""
         if self._running is None:
             return
+        self._stopping = True
         self._running.stop()
         try:
             await asyncio.wait_for(self._idle.wait(), STOP_SECONDS)
@@ -99,6 +101,7 @@ class TurnRunner:
     def _start(self, conversation: Conversation, prompt: str | None) -> None:
         self.queue.sending = prompt or ""
         self.busy = True
+        self._stopping = False
         self._idle.clear()
         self._running = conversation
         self._worker = self._screen.run_worker(self._run(conversation, prompt), group="turn")
@@ -109,11 +112,11 @@ class TurnRunner:
         settled = False
         try:
             settled = await self._turn(conversation, prompt)
-            while settled and (following := self.queue.next()) is not None:
+            while settled and not self._stopping and (following := self.queue.next()) is not None:
                 self._screen.post_message(self.Changed(settled=True))
                 settled = await self._turn(conversation, following)
         finally:
-            if not settled:
+            if not settled or self._stopping:
                 self.queue.hold()
             self.busy = self._transcript.live = False
             self._running = self._worker = None
@@ -128,9 +131,13 @@ class TurnRunner:
             await self._transcript.mount_end()
             if prompt is None:
                 self._phase.begin()
-                return await self._draw(view, conversation.retry())
-            await view.ask(prompt)
-            return await self._draw(view, conversation.ask(prompt, self._begins(conversation)))
+                events = conversation.retry()
+            else:
+                await view.ask(prompt)
+                events = conversation.ask(prompt, self._begins(conversation))
+            if self._stopping:
+                conversation.stop()  # it came while the question was drawn
+            return await self._draw(view, events)
         except LocalAgentError as error:
             await view.fail(error.line, error.hint)
         except Exception:

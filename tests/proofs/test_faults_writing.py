@@ -267,7 +267,7 @@ async def test_a_folder_of_locks_that_cannot_be_used(home: Path, server: OllamaS
 async def test_a_stop_does_not_wait_for_a_locked_database(
     when: str, home: Path, server: OllamaServer
 ) -> None:
-    server.script(Turn("half ", gate("never")))
+    server.script(Turn("half", gate("never")))
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
         with closing(sqlite3.connect(paths_in(home).database, isolation_level=None)) as other:
@@ -289,7 +289,7 @@ async def test_a_stop_does_not_wait_for_a_locked_database(
         assert isinstance(await conversation.save(), SavedAgain)
         await conversation.close()
     found = stored(paths_in(home).database)
-    reply = [(0, "assistant", "model", "interrupted", "half ", "", "")] if when == "reply" else []
+    reply = [(0, "assistant", "model", "interrupted", "half", "", "")] if when == "reply" else []
     assert [entry[4] for entry in found["entries"]][:1] == ["Is it locked?"]
     assert found["entries"][1:] == reply
     assert found["turns"] == [("interrupted", "interrupted", None)]
