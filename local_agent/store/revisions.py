@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_agent.domain.errors import StoreError
+from local_agent.domain.errors import Damaged, StoreError
 from local_agent.store.copies import way_back
+from local_agent.store.examine import CHECK_IT
 
 _APPLIED = """
     SELECT revision, file_name, digest, program_version, version_num
@@ -92,7 +93,7 @@ def pending(
     expected = [revision.revision for revision in revisions[: len(applied)]]
     if newest != stamp or [row.revision for row in applied] != expected:
         line = f"{path} disagrees with itself: it records revision {newest} and is marked {stamp}."
-        raise _refusal(line, "", backups, revisions)
+        raise Damaged(line, CHECK_IT)
     return list(revisions[len(applied) :])
 
 

@@ -101,7 +101,9 @@ class Ending:
         self._process = process
         if self._told:
             self._close()
-        code = process.wait()
+        # With a limit it looks again and again. One long wait for a child is not always cut short by a
+        # signal, which another thread may take, and until then no handler of ours would run.
+        code = process.wait(threading.TIMEOUT_MAX)
         if self._closing is not None:
             self._closing.join()
         return code

@@ -149,6 +149,15 @@ def pages_of(path: Path) -> int:
 PATTERNS = {"zeros": b"\0", "garbage": b"\xa5\x5a\x13", "a leaf of no row": b"\x0d\0\0\0\0\x10\0\0"}
 
 
+def is_left_of(text: str, whole: str) -> bool:
+    """True for a text without a fault, and for one whose end was lost.
+
+    SQLite has no checksums: the last page of a text, lost to zeros, reads as that many NULs.
+    """
+    left = text.rstrip("\0")
+    return text == whole or (whole.startswith(left) and len(text.encode()) == len(whole.encode()))
+
+
 def tally(path: Path, whole: Reading, page: int, pattern: bytes, found: Counter[str]) -> None:
     """Damage one page, read everything, and check that nothing but what lay on it is lost."""
     damage(path, page, pattern)
@@ -166,7 +175,7 @@ def tally(path: Path, whole: Reading, page: int, pattern: bytes, found: Counter[
     wrong = [
         key
         for key, entry in reading.entries.items()
-        if entry.readable and key in whole.entries and entry.text != whole.entries[key].text
+        if entry.readable and key in whole.entries and not is_left_of(entry.text, whole.entries[key].text)
     ]
     assert not wrong, f"{where}: entries {wrong} show what they did not hold"
     found["opened"] += 1

@@ -54,7 +54,8 @@ def send_and_queue(machine: Machine, server: OllamaServer, terminal: Terminal) -
         submit(terminal, prompt)
         terminal.wait_for(f"next  {prompt}")
     # As text it may be there before Enter is.
-    until(lambda: QUEUED[-1] in machine.query("SELECT queue FROM drafts")[0][0], what="the queue on disk")
+    queues = "SELECT queue FROM drafts"
+    until(lambda: any(QUEUED[-1] in text for (text,) in machine.query(queues)), what="the queue on disk")
     server.release("end")
 
 

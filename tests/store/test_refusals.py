@@ -22,6 +22,7 @@ from tests.support.crash import crash_at
 
 INSTALL = "Install that version."
 CHECK = "local-agent db check"
+CHECK_IT = "local-agent db check"
 NO_COPY = "There is no copy of it."
 
 
@@ -149,8 +150,8 @@ def content(folder: Path) -> dict[str, tuple[int, str]]:
         (with_a_log_of_a_newer, f"a newer local-agent, {NEXT_VERSION} (it has 0002_next.py)", INSTALL),
         (another_source, "another 0001_conversations.py", "Install local-agent 0.0.9 again."),
         (another_name, "another 0001_other.py", NO_COPY),
-        (stamp_disagrees, "records revision 0001 and is marked 0002", NO_COPY),
-        (record_is_gone, "records revision None and is marked 0001", NO_COPY),
+        (stamp_disagrees, "records revision 0001 and is marked 0002", CHECK_IT),
+        (record_is_gone, "records revision None and is marked 0001", CHECK_IT),
         (tables_are_gone, "has lost tables", NO_COPY),
         (damaged, "is damaged", CHECK),
         (cut_short, "is damaged", CHECK),
