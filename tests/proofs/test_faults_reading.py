@@ -138,24 +138,26 @@ async def _read_session(store: Store, handle: str, reading: Reading) -> None:
 def damage(path: Path, page: int, pattern: bytes) -> None:
     """Overwrite one page, numbered from 1."""
     with path.open("r+b") as file:
-        file.seek((page - 1) * 4096)
-        file.write((pattern * 4096)[:4096])
+        file.seek((page - 1) * PAGE)
+        file.write((pattern * PAGE)[:PAGE])
 
 
 def pages_of(path: Path) -> int:
-    return path.stat().st_size // 4096
+    return path.stat().st_size // PAGE
 
 
+PAGE = 4096
 PATTERNS = {"zeros": b"\0", "garbage": b"\xa5\x5a\x13", "a leaf of no row": b"\x0d\0\0\0\0\x10\0\0"}
 
 
 def is_left_of(text: str, whole: str) -> bool:
-    """True for a text without a fault, and for one whose end was lost.
+    """True for a text without a fault, and for one of which a page's bytes at most are others.
 
-    SQLite has no checksums: the last page of a text, lost to zeros, reads as that many NULs.
+    SQLite has no checksums: what lies on the last page of a text, and is text by chance, reads as such.
     """
-    left = text.rstrip("\0")
-    return text == whole or (whole.startswith(left) and len(text.encode()) == len(whole.encode()))
+    found, stored = text.encode(), whole.encode()
+    other = [place for place, (one, two) in enumerate(zip(found, stored, strict=False)) if one != two]
+    return len(found) == len(stored) and (not other or other[-1] - other[0] < PAGE)
 
 
 def tally(path: Path, whole: Reading, page: int, pattern: bytes, found: Counter[str]) -> None:
