@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import Origin
 from local_agent.domain.errors import ModelError
 from local_agent.domain.ports import ChatRequest, Opening
 from local_agent.domain.requests import Message
-from local_agent.domain.sessions import Draft
 
 
 @dataclass(frozen=True, slots=True)

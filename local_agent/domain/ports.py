@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import (
     Entry,
     EntryStatus,
@@ -21,7 +22,6 @@ from local_agent.domain.entries import (
 from local_agent.domain.events import Phase
 from local_agent.domain.models import ModelInfo, ServerState
 from local_agent.domain.requests import Message
-from local_agent.domain.sessions import Draft
 
 
 @dataclass(frozen=True, slots=True)

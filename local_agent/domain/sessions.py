@@ -87,16 +87,3 @@ class NewSession:
     mode: str = "NORMAL"
     headless: bool = False
     git_root_commit: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """Unsent work: the composer's text and the prompts queued behind a running turn, in order."""
-
-    text: str
-    queue: tuple[str, ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        """True when there is nothing worth keeping."""
-        return not self.text.strip() and not self.queue

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from local_agent.agent.turn import Agent, TurnPlan
+from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice, Usage
 from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
 from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReported
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import ModelInfo, ServerState
-from local_agent.domain.sessions import Draft, Holder, SessionInfo
+from local_agent.domain.sessions import Holder, SessionInfo
 from local_agent.domain.titles import given_title
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.planning import Planner

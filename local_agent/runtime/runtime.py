@@ -10,11 +10,12 @@ from local_agent import __version__
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
+from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import Slice
 from local_agent.domain.errors import Damaged, StoreError
 from local_agent.domain.models import ServerState
 from local_agent.domain.ports import Opening
-from local_agent.domain.sessions import Draft, ListPlace, NewSession, SessionInfo
+from local_agent.domain.sessions import ListPlace, NewSession, SessionInfo
 from local_agent.domain.titles import given_title, title_from
 from local_agent.llm.crash import engine_crash_report
 from local_agent.llm.demo import DemoProgress

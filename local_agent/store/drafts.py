@@ -7,7 +7,7 @@ import json
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import Session
 
-from local_agent.domain.sessions import Draft
+from local_agent.domain.drafts import Draft
 from local_agent.store import sessions
 from local_agent.store.clock import utc_now
 from local_agent.store.models import DraftRow

@@ -11,9 +11,10 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from local_agent.config.private_files import close_to_others, private_folder
+from local_agent.domain.drafts import Draft
 from local_agent.domain.errors import Damaged, LeaseLost, NotSaved
 from local_agent.domain.ports import Opening, OpenTurn
-from local_agent.domain.sessions import Draft, NewSession
+from local_agent.domain.sessions import NewSession
 from local_agent.store import drafts
 from local_agent.store.catalogue import Catalogue
 from local_agent.store.copies import newest_copy

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 from textual.timer import Timer
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.errors import LeaseLost, StoreError
-from local_agent.domain.sessions import Draft
 from local_agent.domain.text import one_line
 from local_agent.tui.turns import TurnRunner
 

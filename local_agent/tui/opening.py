@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.errors import LocalAgentError, SessionHeld
-from local_agent.domain.sessions import Draft
 from local_agent.tui.history import TAIL_ENTRIES
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING
 
-from local_agent.domain.sessions import Draft
+from local_agent.domain.drafts import Draft
 from local_agent.tui import opening
 from local_agent.tui.first_opening import open_runtime
 

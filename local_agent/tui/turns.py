@@ -21,8 +21,8 @@ from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
+    from local_agent.domain.drafts import Draft
     from local_agent.domain.events import Event, SavedAgain, SavingFailed
-    from local_agent.domain.sessions import Draft
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.turn_view import TurnView
 

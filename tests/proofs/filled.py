@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from local_agent.domain.sessions import Draft
+from local_agent.domain.drafts import Draft
 from local_agent.store.revisions import migrations_folder, shipped
 from local_agent.store.store import Store
 from tests.store.samples import VERSION, failed, new_session, opening, reply_half, settled, talk

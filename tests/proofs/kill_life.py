@@ -20,9 +20,9 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.config.load import load_without_files
 from local_agent.config.paths import Paths
 from local_agent.domain import crashpoints
+from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import Entry
 from local_agent.domain.events import TurnEnded, TurnStarted
-from local_agent.domain.sessions import Draft
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
 

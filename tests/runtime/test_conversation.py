@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import Entry, EntryStatus, Kind, TurnStatus
 from local_agent.domain.errors import SessionHeld, StoreError, UsageError
 from local_agent.domain.events import Event, Notice, TextDelta, TurnEnded, TurnFailed, TurnStarted
-from local_agent.domain.sessions import Draft
 from tests.runtime.opened import events_of, opened, settings_for
 from tests.support.model import small_model
 from tests.support.ollama_server import OllamaServer, Turn, done, gate, say

@@ -17,9 +17,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.ports import OpenTurn, Reply
-from local_agent.domain.sessions import Draft
 from local_agent.store.held import HeldSession
 from local_agent.store.store import Store
 from tests.store.samples import ROOT, VERSION, new_session, opening, settled

@@ -6,8 +6,8 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import TypeVar
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.ports import Reply
-from local_agent.domain.sessions import Draft
 from local_agent.store.store import Store
 from tests.store.samples import ROOT, VERSION, fill, opening, settled, talk
 from tests.support.sql_meter import Cost, SqlMeter, metered

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import EntryStatus, TurnStatus
 from local_agent.domain.ports import Reply
 from local_agent.domain.requests import build_messages
-from local_agent.domain.sessions import Draft
 from local_agent.store.store import Store
 from tests.store.samples import ROOT, VERSION, new_session, opening, settled
 from tests.support.crash import crash_at, kill_at_random

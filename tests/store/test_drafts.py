@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from local_agent.domain.sessions import Draft
+from local_agent.domain.drafts import Draft
 from local_agent.store.store import Store
 from tests.store.other_process import OtherProcess
 from tests.store.samples import ROOT, VERSION, new_session, opening, settled, talk

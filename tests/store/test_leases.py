@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import EntryStatus, TurnStatus
 from local_agent.domain.errors import LeaseLost, SessionHeld, UnknownSession, UsageError
 from local_agent.domain.ports import Reply
-from local_agent.domain.sessions import Draft
 from local_agent.store.gateway import Gateway
 from local_agent.store.held import HeldSession
 from local_agent.store.holding import UNNAMED_SECONDS, Holding

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local_agent.domain.sessions import Draft
+from local_agent.domain.drafts import Draft
 from local_agent.store.store import Store
 from tests.store.samples import ROOT, VERSION, failed, opening, talk
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from local_agent.domain.sessions import Draft
+from local_agent.domain.drafts import Draft
 from local_agent.store.copies import back_up
 from local_agent.store.engine import open_engine
 from local_agent.store.store import Store

@@ -199,7 +199,7 @@ async def test_a_resume_asks_about_a_draft_that_a_dead_process_left_without_a_se
     (handle,) = await keep(home, "Kept", root=str(home.parent / "api-server"))
     code = (
         "import asyncio, sys; from pathlib import Path; from local_agent.store.store import Store;"
-        "from local_agent.domain.sessions import Draft;"
+        "from local_agent.domain.drafts import Draft;"
         "store = Store.open(Path(sys.argv[1]), program_version='1');"
         "asyncio.run(store.save_draft(sys.argv[2], None, Draft('left behind')))"
     )

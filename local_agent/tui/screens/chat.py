@@ -12,8 +12,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.getters import query_one
 
+from local_agent.domain.drafts import Draft
 from local_agent.domain.errors import LocalAgentError
-from local_agent.domain.sessions import Draft
 from local_agent.domain.text import sanitise
 from local_agent.tui import leaving, opening
 from local_agent.tui.commands import COMMANDS
