@@ -17,6 +17,9 @@ from tests.support.ollama_server import HostedServer, OllamaServer
 # Read by Textual at its import: nothing on screen moves by itself.
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 
+PROVEN = "proven"
+"""The property of a test's report that holds what a proof counted."""
+
 hypothesis.settings.register_profile("dev", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
@@ -53,6 +56,21 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_close_network)
     if not config.option.markexpr:
         config.option.markexpr = "not slow"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for each in terminalreporter.stats.values() for report in each]
+    lines = sorted(
+        str(value)
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, value in report.user_properties
+        if name == PROVEN
+    )
+    if lines:
+        terminalreporter.section("proven", sep="-")
+    for line in lines:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session", autouse=True)
