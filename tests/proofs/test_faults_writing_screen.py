@@ -76,7 +76,7 @@ def test_a_full_disk_in_a_terminal(
         ask(terminal, "Second?")
         terminal.wait_for("Not saved: The disk is full.")
         terminal.send("u")
-        terminal.wait_for("NOT SAVED")
+        terminal.wait_for(lambda shown: "NOT SAVED" in shown.text and "go on unsaved" not in shown.text)
         small.free()
         ask(terminal, "Third?")
         terminal.wait_for("After.")
@@ -103,7 +103,7 @@ def test_the_end_while_the_disk_is_full(
         ask(terminal, "Second?")
         terminal.wait_for("Not saved: The disk is full.")
         terminal.send("u")
-        terminal.wait_for("NOT SAVED")
+        terminal.wait_for(lambda shown: "NOT SAVED" in shown.text and "go on unsaved" not in shown.text)
         match how:
             case "quit":
                 terminal.send(Key.CTRL_Q)

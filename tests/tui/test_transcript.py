@@ -131,7 +131,7 @@ async def test_scrolled_down_again_everything_is_there_once_in_a_bounded_window(
             assert window == list(range(window[0], window[-1] + 1)), "in order, without a gap, once each"
             ids.update(window)
             await page_down(chat)
-            assert mounted(chat) <= MOUNTED_AT_MOST
+            await until(chat.pilot, lambda: mounted(chat) <= MOUNTED_AT_MOST)
         ids.update(item.entry_id for item in transcript.window.items)
         assert len(ids) == 600
         assert transcript.window.more_above, "what lies far above was dropped on the way"
