@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pyte
+from pyte.screens import wcwidth
 
 # CSI with any private marker, and OSC/DCS/APC strings; pyte knows neither "<" and "=" markers nor DCS.
 _SEQUENCE = re.compile(
@@ -44,12 +45,22 @@ class Emulator:
     @property
     def lines(self) -> list[str]:
         """The rows that are shown, without trailing blanks."""
-        return [line.rstrip() for line in self.screen.display]
+        return [self._row(row).rstrip() for row in range(self.screen.lines)]
 
     @property
     def text(self) -> str:
         """All rows that are shown."""
         return "\n".join(self.lines).rstrip()
+
+    def _row(self, row: int) -> str:
+        """pyte's own reading fails on the second half of a wide character whose first was overwritten."""
+        shown, wide = "", False
+        for column in range(self.screen.columns):
+            cell = self.screen.buffer[row][column].data
+            if cell or not wide:
+                shown += cell or " "
+            wide = bool(cell) and wcwidth(cell[0]) == 2
+        return shown
 
     def resize(self, columns: int, rows: int) -> None:
         for screen in self._screens:
