@@ -53,14 +53,12 @@ def opened(machine: Machine, handle: str) -> Terminal:
 
 def wait_for_dialog(terminal: Terminal, machine: Machine, handle: str) -> None:
     """The dialog names the holder and offers what can be done."""
-    shown = terminal.wait_for("leave it there")
     ((pid, place, since),) = machine.query("SELECT pid, terminal, since FROM leases")
     where = f" on {place}" if place else ""
     clock = datetime.fromisoformat(since).astimezone().strftime("%H:%M")
-    assert f"{handle} is open elsewhere." in shown
-    assert f"Process {pid}{where}" in shown and f"has held it since {clock}" in shown
-    for choice in ("read along", "fork it", "take it over"):
-        assert choice in shown
+    holder = f"Process {pid}{where}", f"has held it since {clock}"
+    choices = "leave it there", "read along", "fork it", "take it over"
+    terminal.wait_for((f"{handle} is open elsewhere.", *holder, *choices))
 
 
 def seconds_until(terminal: Terminal, text: str) -> float:

@@ -76,7 +76,7 @@ class Key(StrEnum):
     CTRL_S = "\x13"
 
 
-Condition = str | Callable[[Emulator], bool]
+Condition = str | tuple[str, ...] | Callable[[Emulator], bool]
 
 
 class Terminal:
@@ -153,11 +153,15 @@ class Terminal:
             return list(self._shown.clipboard)
 
     def wait_for(self, condition: Condition, timeout: float = WAIT) -> str:
-        """Wait until a text is on screen or a predicate of the ``Emulator`` holds; returns the screen."""
+        """Wait until texts are on screen or a predicate of the ``Emulator`` holds; returns the screen.
+
+        A screen is painted in pieces: who wants several texts of it waits for all of them.
+        """
         wanted = condition if callable(condition) else None
+        texts = (condition,) if isinstance(condition, str) else () if callable(condition) else condition
 
         def holds() -> bool:
-            return wanted(self._shown) if wanted else str(condition) in self._shown.text
+            return wanted(self._shown) if wanted else all(text in self._shown.text for text in texts)
 
         with self._changed:
             if not self._changed.wait_for(holds, patience(timeout)):
