@@ -4,6 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
+
+Thinking = bool | Literal["low", "medium", "high"]
+"""On, off, or a level for models that think in levels."""
+
+
+def full_name(name: str) -> str:
+    """A name with its tag: ``x`` is ``x:latest``."""
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
+
+
+def is_cloud_name(name: str) -> bool:
+    """``x:cloud`` and ``x:tag-cloud`` pass through any server to the cloud, by name alone."""
+    tag = name.rpartition("/")[2].partition(":")[2].lower()
+    return tag == "cloud" or tag.endswith("-cloud")
 
 
 class Location(StrEnum):
@@ -45,6 +60,54 @@ class ModelInfo:
     def can_chat(self) -> bool:
         """False only for what is known not to chat (embedding models)."""
         return self.capabilities is None or "completion" in self.capabilities
+
+    @property
+    def leaves(self) -> bool:
+        """True unless it is proven that the server runs it itself: what is asked goes on to somebody else."""
+        return self.proxied or self.location in (Location.CLOUD, Location.UNKNOWN)
+
+    @property
+    def can_think(self) -> bool | None:
+        """Whether it can think aloud; None when the server is too old to say."""
+        return None if self.capabilities is None else "thinking" in self.capabilities
+
+    @property
+    def thinks_in_levels(self) -> bool:
+        """True for models that always think, and can only be told how much (the gpt-oss family)."""
+        return self.family.replace("-", "") == "gptoss" or "gpt-oss" in self.name.lower()
+
+
+class Fit(StrEnum):
+    """Whether this machine can hold a model with its window; a guess from sizes, never a refusal."""
+
+    FITS = "fits"
+    TIGHT = "tight"
+    TOO_BIG = "too_big"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What the last turns on one model measured: medians in seconds; None is not measured."""
+
+    turns: int
+    tokens_per_second: float | None = None
+    first_token_seconds: float | None = None
+    """From the question to the first word, of a model that was loaded."""
+    load_seconds: float | None = None
+    """Of the turns that had to load it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullProgress:
+    """A step of a download. ``done`` and ``total`` are bytes of the layer; None where it has no size."""
+
+    status: str
+    """As the server says it, such as ``pulling 6a0746a1ec1a`` or ``verifying sha256 digest``."""
+    done: int | None = None
+    total: int | None = None
+    layer: str = ""
+    """Digest of the part that is being fetched; empty for steps that fetch nothing."""
 
 
 @dataclass(frozen=True, slots=True)

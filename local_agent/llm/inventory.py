@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 import httpx
 
 from local_agent.domain.errors import ModelError
-from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.domain.models import ModelInfo, ServerState, full_name, is_cloud_name
 from local_agent.llm.error_words import read_error
 from local_agent.llm.failures import Explainer, closed, no_model
 from local_agent.llm.host import ServerAddress
-from local_agent.llm.model_rows import full_name, is_cloud_name, merge_running, merge_show, row_to_model
+from local_agent.llm.model_rows import merge_running, merge_show, row_to_model
 from local_agent.llm.wire import knows_truncate, malformed
 
 FRESH_SECONDS = 30.0

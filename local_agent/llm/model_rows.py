@@ -7,24 +7,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from local_agent.domain.models import Location, ModelInfo
+from local_agent.domain.models import Location, ModelInfo, full_name, is_cloud_name
 from local_agent.domain.text import one_line
 from local_agent.llm.host import ServerAddress
 
 Document = Mapping[str, object]
 _CACHE_BYTES = 2
 """One value of the key-value cache, at 16 bits."""
-
-
-def full_name(name: str) -> str:
-    """A name with its tag: ``x`` is ``x:latest``."""
-    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
-
-
-def is_cloud_name(name: str) -> bool:
-    """``x:cloud`` and ``x:tag-cloud`` pass through any server to the cloud, by name alone."""
-    tag = name.rpartition("/")[2].partition(":")[2].lower()
-    return tag == "cloud" or tag.endswith("-cloud")
 
 
 def row_to_model(row: Document, address: ServerAddress) -> ModelInfo | None:

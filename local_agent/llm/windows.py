@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from local_agent.domain.models import Location, ModelInfo
+from local_agent.domain.models import Location, ModelInfo, full_name
 
 CANDIDATES = (16_384, 8_192, 4_096)
 _MEMORY_SHARE = 0.75
@@ -43,8 +43,8 @@ def choose_model(
     First what is loaded, then what fits in memory, then what was changed last, then by name.
     """
     if preferred:
-        wanted = _full_name(preferred)
-        named = next((model for model in models if _full_name(model.name) == wanted), None)
+        wanted = full_name(preferred)
+        named = next((model for model in models if full_name(model.name) == wanted), None)
         if named is not None and named.can_chat:
             return named
     usable = [model for model in models if model.can_chat and _runs_there(model)]
@@ -66,7 +66,3 @@ def _fits(model: ModelInfo, window: int, memory: int | None) -> bool:
         return True
     cache = (model.kv_bytes_per_token or _TYPICAL_KV_BYTES) * window
     return model.size + cache + _RUNNER_OVERHEAD <= memory * _MEMORY_SHARE
-
-
-def _full_name(name: str) -> str:
-    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"

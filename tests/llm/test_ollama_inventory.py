@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from local_agent.domain.errors import ModelError, ModelErrorKind
-from local_agent.domain.models import Location
+from local_agent.domain.models import Location, is_cloud_name
 from local_agent.domain.ports import Backend, ChatRequest, TextPart
 from local_agent.domain.requests import Message
 from local_agent.llm.host import ServerAddress, parse_host
-from local_agent.llm.model_rows import is_cloud_name, row_to_model
+from local_agent.llm.model_rows import row_to_model
 from local_agent.llm.ollama import OllamaBackend
 from tests.support.ollama_server import REMOVE, Fault, ModelSpec, OllamaServer, reply
 
