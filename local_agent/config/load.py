@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Key, Settings, settings_keys
@@ -64,8 +64,7 @@ def _with_environment(
 
 
 def _from_environment(variable: str, text: str, key: Key) -> str:
-    choices = [choice for choice in get_args(key.annotation) if isinstance(choice, str)]
-    if choices and text not in choices:
+    if key.choices and text not in key.choices:
         raise ConfigError(f"{variable} must be {key.rule.expects}, not {one_line(text, 40)!r}.")
     return text
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
+ThemeName = Literal[
+    "dark", "light", "ink", "ember", "moss", "tide", "dusk", "beacon", "paper", "linen", "mist", "clover",
+    "chalk", "ansi-dark", "ansi-light",
+]  # fmt: skip
 Option = bool | int | float | str | list[str]
 
 
@@ -97,14 +101,20 @@ class SessionSettings:
 class UISettings:
     """How the screen looks and moves."""
 
-    theme: str | None = field(default=None, metadata=_rule("the name of a theme", project=True))
+    theme: ThemeName | None = field(
+        default=None, metadata=_rule(f"one of {', '.join(get_args(ThemeName))}", project=True)
+    )
     glyphs: Literal["unicode", "ascii"] = field(
         default="unicode", metadata=_rule("unicode or ascii", project=True)
     )
     motion: Literal["full", "reduced"] = field(
         default="full", metadata=_rule("full or reduced", project=True)
     )
+    vi: bool = field(default=False, metadata=_rule("true or false", project=True))
     mouse: bool = field(default=True, metadata=_rule("true or false", project=True))
+    notify: Literal["off", "bell", "desktop", "auto"] = field(
+        default="auto", metadata=_rule("off, bell, desktop or auto", project=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,22 @@ class Key(NamedTuple):
     name: str
     annotation: Any
     rule: Rule
+
+    @property
+    def choices(self) -> tuple[bool | str, ...]:
+        """The only values there are, where these can be counted; the least surprising way to change one."""
+        parts = get_args(self.annotation) or (self.annotation,)
+        found: list[bool | str] = []
+        for part in parts:
+            if part is bool:
+                found += [True, False]
+            elif isinstance(part, str):
+                found.append(part)
+            elif all(isinstance(word, str) for word in get_args(part)):
+                found += get_args(part)
+            elif part is not type(None):
+                return ()
+        return tuple(found)
 
 
 def settings_keys() -> dict[str, Key]:

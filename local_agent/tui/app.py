@@ -20,7 +20,7 @@ from local_agent.tui.screens.chat import ChatScreen
 from local_agent.tui.screens.too_small import TooSmallScreen, too_small
 from local_agent.tui.signals import EndSignals
 from local_agent.tui.terminal import know_alt_enter, tmux_passthrough
-from local_agent.tui.themes import DARK, register_themes, theme_named
+from local_agent.tui.themes import register_themes, theme_named
 
 __all__ = ["ExitReport", "LocalAgentApp"]
 
@@ -45,7 +45,7 @@ class LocalAgentApp(App[ExitReport | None]):
         """What was typed before anything could take it; None once something does."""
         themed: App[Any] = self
         register_themes(themed)
-        self.theme = theme_named(themed, settings.ui.theme or DARK.name)
+        self.theme = theme_named(settings.ui.theme)
         if settings.ui.motion == "reduced":
             self.animation_level = "none"
         if self.chat.glyphs.bar.isascii():

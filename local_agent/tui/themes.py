@@ -1,112 +1,193 @@
-"""Our two themes: one accent colour, text of at least 4.5:1 on every ground it stands on."""
+"""Our themes: one accent colour each, text of at least 4.5:1 on every ground it stands on."""
 
 from __future__ import annotations
 
-from textual.app import App
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from textual.theme import Theme
 
-DARK = Theme(
-    name="ink",
-    dark=True,
-    primary="#93a9f5",
-    secondary="#93a9f5",
-    accent="#93a9f5",
-    foreground="#d7d9de",
-    background="#14161b",
-    surface="#1a1d23",
-    panel="#242831",
-    success="#86c08f",
-    warning="#dcb26a",
-    error="#ef8a80",
-    variables={
-        "text": "#d7d9de",
-        "text-muted": "#949aa8",
-        "text-disabled": "#8a909e",
-        "text-primary": "#93a9f5",
-        "text-secondary": "#93a9f5",
-        "text-accent": "#93a9f5",
-        "text-success": "#86c08f",
-        "text-warning": "#dcb26a",
-        "text-error": "#ef8a80",
-        "foreground-muted": "#949aa8",
-        "foreground-disabled": "#8a909e",
-        "block-cursor-foreground": "#f2f3f5",
-        "block-cursor-background": "#242831",
-        "block-cursor-blurred-foreground": "#f2f3f5",
-        "block-cursor-blurred-background": "#242831",
-        "block-hover-background": "#1e2128",
-        "input-selection-background": "#3a4777",
-        "scrollbar": "#343a46",
-        "scrollbar-hover": "#474f5f",
-        "scrollbar-active": "#93a9f5",
-        "scrollbar-background": "#14161b",
-        "scrollbar-background-hover": "#14161b",
-        "scrollbar-background-active": "#14161b",
-        "scrollbar-corner-color": "#14161b",
-        "border": "#93a9f5",
-        "border-blurred": "#343a46",
-        "footer-background": "#14161b",
-        "footer-key-foreground": "#d7d9de",
-        "footer-description-foreground": "#949aa8",
-    },
-)
+if TYPE_CHECKING:
+    from textual.app import App
 
-LIGHT = Theme(
-    name="paper",
-    dark=False,
-    primary="#3f56b8",
-    secondary="#3f56b8",
-    accent="#3f56b8",
-    foreground="#23262d",
-    background="#fbfaf7",
-    surface="#f5f3ee",
-    panel="#eae7df",
-    success="#2c6a3a",
-    warning="#7d5406",
-    error="#aa2c22",
-    variables={
-        "text": "#23262d",
-        "text-muted": "#5c606a",
-        "text-disabled": "#62666f",
-        "text-primary": "#3f56b8",
-        "text-secondary": "#3f56b8",
-        "text-accent": "#3f56b8",
-        "text-success": "#2c6a3a",
-        "text-warning": "#7d5406",
-        "text-error": "#aa2c22",
-        "foreground-muted": "#5c606a",
-        "foreground-disabled": "#62666f",
-        "block-cursor-foreground": "#15171b",
-        "block-cursor-background": "#eae7df",
-        "block-cursor-blurred-foreground": "#15171b",
-        "block-cursor-blurred-background": "#eae7df",
-        "block-hover-background": "#f1eee8",
-        "input-selection-background": "#c3cdf2",
-        "scrollbar": "#d3cfc4",
-        "scrollbar-hover": "#b5b0a3",
-        "scrollbar-active": "#3f56b8",
-        "scrollbar-background": "#fbfaf7",
-        "scrollbar-background-hover": "#fbfaf7",
-        "scrollbar-background-active": "#fbfaf7",
-        "scrollbar-corner-color": "#fbfaf7",
-        "border": "#3f56b8",
-        "border-blurred": "#d3cfc4",
-        "footer-background": "#fbfaf7",
-        "footer-key-foreground": "#23262d",
-        "footer-description-foreground": "#5c606a",
-    },
-)
 
-_BY_SETTING = {"dark": DARK.name, "light": LIGHT.name}
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """What a theme is made of; every other colour follows from these. Colours are ``#rrggbb``."""
+
+    name: str
+    character: str
+    """A few words for the person who chooses."""
+    dark: bool
+    grounds: tuple[str, str, str]
+    """The page, what lies on it, and what is chosen on that."""
+    text: str
+    dim: str
+    accent: str
+    good: str
+    warn: str
+    bad: str
+    code: tuple[str, str, str]
+    """Keywords, strings and numbers."""
+
+    def theme(self) -> Theme:
+        """Every variable that our screens and Textual's widgets draw with."""
+        page, surface, panel = self.grounds
+        far = "#ffffff" if self.dark else "#000000"
+        strong = mixed(self.text, far, 0.6)
+        rule = mixed(page, self.text, 0.16)
+        keyword, string, number = self.code
+        return Theme(
+            name=self.name,
+            dark=self.dark,
+            primary=self.accent,
+            secondary=self.accent,
+            accent=self.accent,
+            foreground=self.text,
+            background=page,
+            surface=surface,
+            panel=panel,
+            success=self.good,
+            warning=self.warn,
+            error=self.bad,
+            variables={
+                "text": self.text,
+                "text-muted": self.dim,
+                "text-disabled": self.dim,
+                "text-primary": self.accent,
+                "text-secondary": self.accent,
+                "text-accent": self.accent,
+                "text-success": self.good,
+                "text-warning": self.warn,
+                "text-error": self.bad,
+                "foreground-muted": self.dim,
+                "foreground-disabled": self.dim,
+                "block-cursor-foreground": strong,
+                "block-cursor-background": panel,
+                "block-cursor-blurred-foreground": strong,
+                "block-cursor-blurred-background": panel,
+                "block-hover-background": mixed(surface, panel, 0.4),
+                "input-selection-background": mixed(page, self.accent, 0.3),
+                "input-selection-foreground": strong,
+                "screen-selection-background": mixed(page, self.accent, 0.3),
+                "screen-selection-foreground": strong,
+                "scrollbar": rule,
+                "scrollbar-hover": mixed(page, self.text, 0.3),
+                "scrollbar-active": self.accent,
+                "scrollbar-background": page,
+                "scrollbar-background-hover": page,
+                "scrollbar-background-active": page,
+                "scrollbar-corner-color": page,
+                "border": self.accent,
+                "border-blurred": rule,
+                "footer-background": page,
+                "footer-key-foreground": self.text,
+                "footer-description-foreground": self.dim,
+                "code-keyword": keyword,
+                "code-string": string,
+                "code-number": number,
+                "code-comment": self.dim,
+            },
+        )
+
+
+# fmt: off
+PALETTES = (
+    Palette(
+        "ink", "blue on slate, the usual dark one", True,
+        ("#14161b", "#1a1d23", "#242831"), "#d7d9de", "#949aa8",
+        accent="#93a9f5", good="#86c08f", warn="#dcb26a", bad="#ef8a80",
+        code=("#93a9f5", "#86c08f", "#dcb26a"),
+    ),
+    Palette(
+        "ember", "amber on burnt brown, for the evening", True,
+        ("#17120f", "#1e1814", "#2b221c"), "#e3d8cc", "#a8998a",
+        accent="#e8a45c", good="#a3bd72", warn="#e3c565", bad="#f08a72",
+        code=("#e8a45c", "#a3bd72", "#d7a3c6"),
+    ),
+    Palette(
+        "moss", "lichen on forest floor", True,
+        ("#101612", "#151d18", "#1e2922"), "#d2ddd3", "#8fa294",
+        accent="#8ccf9a", good="#a9cf6f", warn="#d9bd6a", bad="#ec8f83",
+        code=("#8ccf9a", "#d4c98a", "#7fc4c4"),
+    ),
+    Palette(
+        "tide", "sea green on deep water", True,
+        ("#0c171b", "#112026", "#192c34"), "#cfe0e3", "#87a2a9",
+        accent="#5fc9c9", good="#84cb9c", warn="#dfbd73", bad="#f09085",
+        code=("#6fb7ea", "#84cb9c", "#dfbd73"),
+    ),
+    Palette(
+        "dusk", "heather on violet night", True,
+        ("#17131d", "#1e1926", "#2a2336"), "#ddd6e6", "#a196b0",
+        accent="#c5a1f0", good="#92c79a", warn="#e0b678", bad="#f18a98",
+        code=("#c5a1f0", "#92c79a", "#f0a27f"),
+    ),
+    Palette(
+        "beacon", "black and bright, the highest contrast", True,
+        ("#000000", "#0a0a0a", "#1c1c1c"), "#ffffff", "#d0d0d0",
+        accent="#ffd84d", good="#7df59a", warn="#ffc14d", bad="#ffa69e",
+        code=("#ffd84d", "#7df59a", "#8fd3ff"),
+    ),
+    Palette(
+        "paper", "blue on warm white, the usual light one", False,
+        ("#fbfaf7", "#f5f3ee", "#eae7df"), "#23262d", "#5c606a",
+        accent="#3f56b8", good="#2c6a3a", warn="#7d5406", bad="#aa2c22",
+        code=("#3f56b8", "#2c6a3a", "#7d5406"),
+    ),
+    Palette(
+        "linen", "terracotta on unbleached cloth", False,
+        ("#f8f1e6", "#f2e9da", "#e6dac7"), "#33291f", "#665947",
+        accent="#98401c", good="#47621a", warn="#75520b", bad="#a32639",
+        code=("#98401c", "#47621a", "#6d3f7d"),
+    ),
+    Palette(
+        "mist", "petrol on cool grey", False,
+        ("#f4f7f8", "#eaeff1", "#dce3e6"), "#1f2a2e", "#525f65",
+        accent="#0f616d", good="#246440", warn="#735106", bad="#a52a30",
+        code=("#0f616d", "#246440", "#6a4488"),
+    ),
+    Palette(
+        "clover", "leaf green on pale meadow", False,
+        ("#f5f8ee", "#ecf1e2", "#dfe7d1"), "#232b1d", "#556049",
+        accent="#2f6616", good="#0f6551", warn="#6f5309", bad="#a12c26",
+        code=("#2f6616", "#0f6551", "#804a13"),
+    ),
+    Palette(
+        "chalk", "black on pure white, the highest contrast", False,
+        ("#ffffff", "#f6f6f6", "#e8e8e8"), "#000000", "#3d3d3d",
+        accent="#00308f", good="#004d1a", warn="#5c3a00", bad="#8a0010",
+        code=("#00308f", "#004d1a", "#5b1a7a"),
+    ),
+)
+# fmt: on
+HIGH_CONTRAST = ("beacon", "chalk")
+ANSI = ("ansi-dark", "ansi-light")
+"""Textual's own that draw with the terminal's colours, whatever these are."""
+DARK, LIGHT = "ink", "paper"
+BY_SETTING = {"dark": DARK, "light": LIGHT}
+
+
+def mixed(start: str, end: str, share: float) -> str:
+    """The colour that lies ``share`` of the way from one to the other."""
+    pairs = ((int(start[at : at + 2], 16), int(end[at : at + 2], 16)) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
 def register_themes(app: App[object]) -> None:
-    """Make our themes known; call it before ``choose_theme``."""
-    app.register_theme(DARK)
-    app.register_theme(LIGHT)
+    """Make our themes known, and Textual's unknown that promise nothing; call it before ``theme_named``."""
+    for name in app.available_themes.keys() - set(ANSI):
+        app.unregister_theme(name)
+    for palette in PALETTES:
+        app.register_theme(palette.theme())
 
 
-def theme_named(app: App[object], name: str) -> str:
-    """The theme a setting means: ``dark``, ``light`` or any theme's name; an unknown one is ours, dark."""
-    wanted = _BY_SETTING.get(name, name)
-    return wanted if wanted in app.available_themes else DARK.name
+def theme_named(name: str | None) -> str:
+    """The theme a setting means: ``dark``, ``light`` or a theme's own name; none is the usual dark one."""
+    return BY_SETTING.get(name or DARK, name or DARK)
+
+
+def known_themes() -> dict[str, str]:
+    """Every theme's name, and its character in a few words: ours, then the terminal's own colours."""
+    own = {name: f"the terminal's own {name.removeprefix('ansi-')} colours" for name in ANSI}
+    return {palette.name: palette.character for palette in PALETTES} | own

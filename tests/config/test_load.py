@@ -29,16 +29,19 @@ VALUES: dict[str, tuple[str, object, str]] = {
     "privacy.local_only": ("true", True, "1"),
     "privacy.allowed_hosts": ("[box.lan, 10.0.0.2]", ("box.lan", "10.0.0.2"), "box.lan"),
     "sessions.enabled": ("false", False, "never"),
-    "ui.theme": ("nord", "nord", "[]"),
+    "ui.theme": ("moss", "moss", "nord"),
     "ui.glyphs": ("ascii", "ascii", "emoji"),
     "ui.motion": ("reduced", "reduced", "fast"),
+    "ui.vi": ("true", True, "emacs"),
     "ui.mouse": ("false", False, "maybe"),
+    "ui.notify": ("bell", "bell", "loud"),
 }
 """For every key: YAML for a good value, what it becomes, YAML for a bad one."""
 
 PROJECT_KEYS = {
     "ollama.model", "ollama.num_ctx", "model.thinking", "model.options", "model.max_output",
     "privacy.local_only", "sessions.enabled", "ui.theme", "ui.glyphs", "ui.motion", "ui.mouse",
+    "ui.vi", "ui.notify",
 }  # fmt: skip
 
 
@@ -187,7 +190,7 @@ def test_a_file_that_says_nothing_is_the_defaults(ground: Ground, nothing: str) 
         ("? [a]\n: b\n", 1, "unknown key"),
         ("ollama:\n  num_ctx: " + "9" * 5000 + "\n", 2, "ollama.num_ctx must be"),
         ("ollama:\n  num_ctx: true\n", 2, "ollama.num_ctx must be"),
-        ("ui:\n  theme: 2020-99-99\n  motion: 2020-01-01\n", 3, "ui.motion must be"),
+        ("ollama:\n  model: 2020-99-99\nui:\n  motion: 2020-01-01\n", 4, "ui.motion must be"),
         ('ui:\n  theme: "a\\e[31mb"\n', 2, "ui.theme must be"),
         (b"ui:\n  theme: caf\xe9\n", 2, "not UTF-8"),
     ],

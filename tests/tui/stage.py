@@ -23,7 +23,7 @@ NOBODY_THERE = "http://127.0.0.1:9"
 class Stage(App[None]):
     """Shows a screen and keeps what it gave."""
 
-    def __init__(self, screen: Screen[Any], theme: str = DARK.name) -> None:
+    def __init__(self, screen: Screen[Any], theme: str = DARK) -> None:
         super().__init__()
         themed: App[Any] = self
         register_themes(themed)

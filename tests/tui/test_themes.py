@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 
 import pytest
 from textual.color import Color
 from textual.screen import Screen
-from textual.theme import Theme
 
+from local_agent.config.settings import settings_keys
 from local_agent.domain.entries import ErrorRecord
 from local_agent.tui.screens.errors import ErrorsScreen
 from local_agent.tui.screens.held import HeldDialog
@@ -17,31 +18,61 @@ from local_agent.tui.screens.help import HelpScreen, KeyHelp
 from local_agent.tui.screens.runtime import RuntimeScreen
 from local_agent.tui.screens.sessions import SessionsScreen
 from local_agent.tui.screens.stop_turn import StopTurnDialog
-from local_agent.tui.themes import DARK, LIGHT, theme_named
+from local_agent.tui.themes import (
+    BY_SETTING,
+    DARK,
+    HIGH_CONTRAST,
+    LIGHT,
+    PALETTES,
+    Palette,
+    known_themes,
+    theme_named,
+)
 from tests.tui.pilots import screen_text, until
 from tests.tui.stage import Stage, contrast, keep, lowest_contrast, runtime_of
 from tests.tui.test_dialogs import HOLDER
 
-READABLE = 4.5
-TEXTS = ("text", "text-muted", "text-disabled", "text-primary", "text-success", "text-warning", "text-error")
+READABLE, HIGHEST = 4.5, 7.0
+TEXTS = (
+    "text", "text-muted", "text-disabled", "text-primary", "text-success", "text-warning", "text-error",
+    "text-accent", "foreground", "code-keyword", "code-string", "code-number", "code-comment",
+    "block-cursor-foreground", "footer-description-foreground",
+)  # fmt: skip
 GROUNDS = ("background", "surface", "panel", "block-hover-background", "block-cursor-background")
+SELECTED = [(f"{what}-selection-foreground", f"{what}-selection-background") for what in ("screen", "input")]
 
 
-@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
-def test_every_text_colour_on_every_ground(theme: Theme) -> None:
-    colors = theme.to_color_system().generate()
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda palette: palette.name)
+def test_every_text_colour_on_every_ground(palette: Palette) -> None:
+    theme = palette.theme()
+    colors = theme.to_color_system().generate() | theme.variables
+    least = HIGHEST if palette.name in HIGH_CONTRAST else READABLE
     too_weak = {
         (text, ground): round(ratio, 2)
-        for text in TEXTS
-        for ground in GROUNDS
-        if (ratio := contrast(Color.parse(colors[text]), Color.parse(colors[ground]))) < READABLE
+        for text, ground in [*product(TEXTS, GROUNDS), *SELECTED]
+        if (ratio := contrast(Color.parse(colors[text]), Color.parse(colors[ground]))) < least
     }
     assert not too_weak
 
 
-def test_there_is_one_accent_colour() -> None:
-    for theme in (DARK, LIGHT):
+def test_each_theme_is_its_own() -> None:
+    darks = [palette for palette in PALETTES if palette.dark]
+    lights = [palette for palette in PALETTES if not palette.dark]
+    assert (len(darks) >= 4, len(lights) >= 3, len(PALETTES) >= 8) == (True, True, True)
+    assert {palette.name for palette in PALETTES} >= set(HIGH_CONTRAST)
+    for part in ("name", "character", "grounds", "accent"):
+        assert len({getattr(palette, part) for palette in PALETTES}) == len(PALETTES), part
+    for palette in PALETTES:
+        theme = palette.theme()
         assert theme.primary == theme.secondary == theme.accent
+
+
+def test_the_settings_know_the_themes() -> None:
+    assert set(settings_keys()["ui.theme"].choices) == {*BY_SETTING, *known_themes()}
+
+
+def test_the_screens_know_no_theme_but_these() -> None:
+    assert Stage(StopTurnDialog()).available_themes.keys() == known_themes().keys()
 
 
 async def failure_trail() -> list[ErrorRecord]:
@@ -61,7 +92,7 @@ SCREENS: list[tuple[Callable[[], Screen[object]], str]] = [
 ]
 
 
-@pytest.mark.parametrize("theme", [DARK.name, LIGHT.name])
+@pytest.mark.parametrize("theme", [DARK, LIGHT])
 @pytest.mark.parametrize(("make", "shows"), SCREENS)
 async def test_every_letter_on_the_screens(
     make: Callable[[], Screen[object]], shows: str, theme: str
@@ -73,7 +104,7 @@ async def test_every_letter_on_the_screens(
         assert ratio >= READABLE, text
 
 
-@pytest.mark.parametrize("theme", [DARK.name, LIGHT.name])
+@pytest.mark.parametrize("theme", [DARK, LIGHT])
 async def test_every_letter_of_the_picker(home: Path, theme: str) -> None:
     await keep(home, "One", "Two with [markup]")
     async with runtime_of(home) as runtime:
@@ -87,7 +118,7 @@ async def test_every_letter_of_the_picker(home: Path, theme: str) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "name"),
-    [("dark", "ink"), ("light", "paper"), ("paper", "paper"), ("nord", "nord"), ("no such theme", "ink")],
+    [(None, "ink"), ("dark", "ink"), ("light", "paper"), ("paper", "paper"), ("ansi-dark", "ansi-dark")],
 )
-def test_a_setting_names_a_theme(setting: str, name: str) -> None:
-    assert theme_named(Stage(StopTurnDialog()), setting) == name
+def test_a_setting_names_a_theme(setting: str | None, name: str) -> None:
+    assert theme_named(setting) == name

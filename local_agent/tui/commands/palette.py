@@ -15,9 +15,7 @@ from textual.screen import Screen
 
 from local_agent.tui.commands.table import COMMANDS, Command
 from local_agent.tui.key_names import key_name
-from local_agent.tui.themes import DARK, LIGHT
-
-OURS = (DARK.name, LIGHT.name)
+from local_agent.tui.themes import known_themes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class PaletteProvider(Provider):
         if hasattr(self.screen, "action_command"):
             yield from (self._command(command, keys) for command in COMMANDS)
         yield from self._bound()
-        for theme in sorted(self.app.available_themes, key=lambda name: (name not in OURS, name)):
+        for theme in known_themes():
             yield Entry(f"Theme: {theme}", "", partial(setattr, self.app, "theme", theme))
 
     def _command(self, command: Command, keys: dict[str, str]) -> Entry:
