@@ -6,7 +6,7 @@ import difflib
 import inspect
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from local_agent.domain.errors import LocalAgentError, UsageError
@@ -42,6 +42,10 @@ class CommandScreen(Protocol):
     async def leave(self) -> None: ...
 
 
+Completer = Callable[[CommandScreen, str], Awaitable[Sequence[str]]]
+"""What the argument at the cursor may become, best first; it is quoted as it is taken."""
+
+
 class Command(NamedTuple):
     """One row of the table."""
 
@@ -55,6 +59,7 @@ class Command(NamedTuple):
     least: int
     most: int | None
     """None: any number."""
+    completer: Completer | None = None
 
     @property
     def usage(self) -> str:
@@ -73,13 +78,18 @@ class CommandTable:
         return iter(self._commands)
 
     def command(
-        self, name: str, summary: str, hint: str = "", aliases: tuple[str, ...] = ()
+        self,
+        name: str,
+        summary: str,
+        hint: str = "",
+        aliases: tuple[str, ...] = (),
+        completer: Completer | None = None,
     ) -> Callable[[Handler], Handler]:
         """Enter a coroutine function; how many arguments it takes is read from its signature."""
 
         def enter(handler: Handler) -> Handler:
             least, most = _counts(handler)
-            command = Command(name, summary, hint, aliases, handler, least, most)
+            command = Command(name, summary, hint, aliases, handler, least, most, completer)
             for word in (name, *aliases):
                 if word in self._by_name:
                     raise ValueError(f"The command /{word} is already in the table.")

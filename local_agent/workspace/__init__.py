@@ -1,0 +1,1 @@
+"""The files of the folder that the program works in: found, ranked, and read within bounds."""
