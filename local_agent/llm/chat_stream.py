@@ -42,7 +42,7 @@ async def stream_reply(
         async with http.stream("POST", "/api/chat", content=content, headers=_HEADERS) as response:
             begun = True
             if response.status_code != 200:
-                raise explain.status(response.status_code, await _words(response), response.headers)
+                raise explain.status(response.status_code, await error_words(response), response.headers)
             async with aclosing(_chunks(response)) as chunks:
                 async for chunk in chunks:
                     if chunk.failure is not None:
@@ -128,7 +128,8 @@ async def _drain(data: AsyncIterator[bytes]) -> None:
                 pass
 
 
-async def _words(response: httpx.Response) -> Words:
+async def error_words(response: httpx.Response) -> Words:
+    """What a refused stream says in its body, as far as it is worth reading."""
     body = b""
     async for piece in response.aiter_bytes():
         body += piece

@@ -14,7 +14,7 @@ from typing import Any
 
 from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.events import Phase
-from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.domain.models import ModelInfo, PullProgress, ServerState
 from local_agent.domain.ports import ChatRequest, ProgressPart, StreamPart, TextPart, ThinkingPart
 from local_agent.llm import gguf
 from local_agent.llm.completion import Completion, request_body
@@ -87,6 +87,20 @@ class EmbeddedBackend:
     async def loaded(self, model: str) -> bool:
         """Whether the model is in memory."""
         return model == self.model and self._engine is not None
+
+    async def pull(self, model: str) -> AsyncGenerator[PullProgress, None]:
+        """Refuse: this engine has the one file it was given."""
+        raise ModelError(
+            ModelErrorKind.ENGINE,
+            "The embedded engine runs one file and fetches no models.",
+            "Models are pulled by an Ollama server: start it with: ollama serve",
+        )
+        yield  # an async generator by its signature
+
+    async def unload(self, model: str) -> None:
+        """Free the model's memory, once no reply is being written with it."""
+        self._check(model)
+        await asyncio.wrap_future(self._thread.submit(self._unload))
 
     async def close(self) -> None:
         """Stop what runs, wait for it, and free the model."""

@@ -91,6 +91,14 @@ class Inventory:
             return None
         return any(full_name(str(row.get("name") or row.get("model"))) == full_name(name) for row in running)
 
+    async def unload(self, name: str) -> None:
+        """Take a model out of memory; raises ``ModelError`` for one that the server does not have."""
+        await self._ask("POST", "/api/generate", {"model": name, "keep_alive": 0}, name)
+
+    def forget(self) -> None:
+        """Look again before the next answer: the server's models have changed."""
+        self._models = None
+
     async def _fill_old(self, models: Sequence[ModelInfo]) -> tuple[ModelInfo, ...]:
         """Ask one by one where the list does not say what a model can do (before 0.30)."""
         turn = asyncio.Semaphore(_SHOWN_AT_ONCE)

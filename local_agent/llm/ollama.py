@@ -9,12 +9,13 @@ from contextlib import aclosing
 import httpx
 
 from local_agent.domain.errors import ModelError, ModelErrorKind
-from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.domain.models import ModelInfo, PullProgress, ServerState
 from local_agent.domain.ports import ChatRequest, NoticePart, StreamPart
 from local_agent.llm.chat_stream import TIMEOUT, stream_reply
 from local_agent.llm.failures import Unanswered, closed
 from local_agent.llm.host import ServerAddress, is_this_machine, without_variable
 from local_agent.llm.inventory import Inventory
+from local_agent.llm.pull import pull
 from local_agent.llm.wire import chat_body, knows_truncate
 
 with without_variable():
@@ -66,6 +67,22 @@ class OllamaBackend:
     async def loaded(self, model: str) -> bool | None:
         """Whether the model is in memory now; None when that can't be known."""
         return await self._inventory.loaded(model)
+
+    async def pull(self, model: str) -> AsyncGenerator[PullProgress, None]:
+        """Fetch a model; see ``llm.pull``."""
+        await self._check()
+        try:
+            async with aclosing(pull(self._http, self._address, model)) as steps:
+                async for step in steps:
+                    yield step
+        finally:
+            # Half of it or the whole of it may be there now.
+            self._inventory.forget()
+
+    async def unload(self, model: str) -> None:
+        """Have the server free the model's memory; a reply that is being written is finished first."""
+        await self._check()
+        await self._inventory.unload(model)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from local_agent.domain.errors import ModelError
-from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.domain.models import ModelInfo, PullProgress, ServerState
 from local_agent.domain.ports import ChatRequest, StreamPart
 
 
@@ -33,6 +33,15 @@ class RefusedBackend:
     async def loaded(self, model: str) -> bool | None:
         """Not known."""
         return None
+
+    async def pull(self, model: str) -> AsyncGenerator[PullProgress, None]:
+        """Refuse."""
+        raise self._error
+        yield  # an async generator by its signature
+
+    async def unload(self, model: str) -> None:
+        """Refuse."""
+        raise self._error
 
     async def close(self) -> None:
         """Nothing was opened."""
