@@ -44,7 +44,7 @@ async def palette(home: Path) -> AsyncIterator[tuple[LocalAgentApp, Pilot[Any], 
 
 async def test_it_has_every_command_every_key_and_every_theme(home: Path) -> None:
     async with palette(home) as (app, pilot, lines):
-        await until(pilot, lambda: any("Theme: textual-light" in line for line in lines()))
+        await until(pilot, lambda: any("Theme: ansi-light" in line for line in lines()))
         shown = lines()
         for command in COMMANDS:
             assert any(command.summary in line and command.usage in line for line in shown), command.name
