@@ -55,6 +55,10 @@ class ModelInfo:
     """What a token of context takes in memory, by the model's own dimensions."""
     proxied: bool = False
     """The server passes requests on to another one, which chooses the window."""
+    licence: str = ""
+    """The first line of it that says something; empty when the server gives none."""
+    template: str = ""
+    """How a conversation becomes text: ``Go template``, ``Jinja template``, or the name of a renderer."""
 
     @property
     def can_chat(self) -> bool:

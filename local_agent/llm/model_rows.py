@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from local_agent.domain.text import one_line
 from local_agent.llm.host import ServerAddress
 
 Document = Mapping[str, object]
+_RENDERER = re.compile(r"^RENDERER\s+(\S+)", re.MULTILINE)
 _CACHE_BYTES = 2
 """One value of the key-value cache, at 16 bits."""
 
@@ -43,6 +45,8 @@ def merge_show(model: ModelInfo, shown: Document, address: ServerAddress) -> Mod
         capabilities=capabilities if capabilities is not None else model.capabilities,
         kv_bytes_per_token=_kv_bytes(facts),
         modified_at=model.modified_at or _utc(_text(shown, "modified_at")) or "",
+        licence=_first_line(_text(shown, "license")),
+        template=_template_kind(shown),
     )
     return _located(model, shown, address)
 
@@ -117,6 +121,22 @@ def _kv_bytes(facts: Document) -> int | None:
     if not kv_heads or not key_length:
         return None
     return kv_heads * (key_length + (value_length or key_length)) * _CACHE_BYTES
+
+
+def _first_line(text: str) -> str:
+    """The first line with a letter in it; a licence may come as pages of it."""
+    lines = (one_line(line, 120) for line in text[:4000].splitlines())
+    return next((line for line in lines if any(char.isalpha() for char in line)), "")
+
+
+def _template_kind(shown: Document) -> str:
+    named = _RENDERER.search(_text(shown, "modelfile")[:100_000])
+    if named is not None:
+        return one_line(f"{named[1]} renderer", 60)
+    template = _text(shown, "template")
+    if not template:
+        return ""
+    return "Jinja template" if "{%" in template else "Go template"
 
 
 def _utc(text: str) -> str | None:
