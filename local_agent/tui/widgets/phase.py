@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 from textual.timer import Timer
@@ -12,12 +12,21 @@ from textual.widgets import Static
 
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.quantities import tokens
+from local_agent.tui.quantities import seconds, tokens
 
 if TYPE_CHECKING:
+    from local_agent.domain.entries import Usage
     from local_agent.domain.events import Phase
 
 TICK_SECONDS = 0.2
+CHARACTERS_PER_TOKEN = 4
+LEAST_TOKENS = 200
+"""A shorter prompt is read before a guess at it could be read."""
+_ALMOST = 0.95
+"""A guess never says that everything is read: the first word says that."""
+
+_GIVE_WAY = (4, 1, 2)
+"""Where a line is too long: how long it usually takes, how far it is, how fast it goes."""
 
 _WORDS: Mapping[str, str] = {
     "loading": "loading model",
@@ -26,6 +35,33 @@ _WORDS: Mapping[str, str] = {
     "writing": "writing",
     "stopping": "stopping",
 }
+
+
+class Pace(NamedTuple):
+    """What the last turn teaches of the next; None where nothing was measured."""
+
+    context_tokens: int = 0
+    """What the next prompt begins with."""
+    prompt_tokens_per_second: float | None = None
+    load_seconds: float | None = None
+    """How long the model usually takes to load."""
+
+    def after(self, usage: Usage) -> Pace:
+        """With one more turn's numbers."""
+        read, took = usage.prompt_tokens, usage.prompt_seconds
+        rate = read / took if read and took else self.prompt_tokens_per_second
+        context = (read or 0) + (usage.reply_tokens or 0) if read else self.context_tokens
+        return self._replace(context_tokens=context, prompt_tokens_per_second=rate)
+
+    def reading(self, characters: int, passed: float) -> str:
+        """``about 800 of 1.2k tokens`` of a prompt that grew by so many characters; empty for a short one."""
+        total = self.context_tokens + characters // CHARACTERS_PER_TOKEN
+        if total < LEAST_TOKENS:
+            return ""
+        if self.prompt_tokens_per_second is None:
+            return f"about {tokens(_round(total))} tokens"
+        done = min(self.prompt_tokens_per_second * passed, total * _ALMOST)
+        return f"about {tokens(_round(done))} of {tokens(_round(total))} tokens"
 
 
 class PhaseLine(Static):
@@ -38,21 +74,25 @@ class PhaseLine(Static):
 
     def __init__(self, glyphs: Glyphs = UNICODE, *, moving: bool = True) -> None:
         super().__init__()
+        self.pace = Pace()
         self._glyphs = glyphs
         self._frames = glyphs.spinner if moving else glyphs.waiting
         self._frame = 0
         self._words = ""
         self._note = ""
         self._progress = ""
+        self._characters = 0
         self._began = 0.0
+        self._phase_began = 0.0
         self._pieces = 0
         self._first_piece = 0.0
         self._tick_timer: Timer | None = None
 
-    def begin(self, words: str = "asking") -> None:
-        """A turn begins."""
+    def begin(self, words: str = "asking", characters: int = 0) -> None:
+        """A turn begins, with a question of so many characters."""
         self._words, self._note, self._progress = words, "", ""
-        self._began = monotonic()
+        self._characters = characters
+        self._began = self._phase_began = monotonic()
         self._pieces = 0
         self.add_class("-busy")
         self._draw()
@@ -61,8 +101,10 @@ class PhaseLine(Static):
 
     def show(self, phase: Phase, done: int | None = None, total: int | None = None) -> None:
         """The wait has a new reason."""
-        self._words, self._note = _WORDS[phase], ""
-        self._progress = f"{tokens(done)} of {tokens(total)}" if done is not None and total else ""
+        if self._words != _WORDS[phase]:
+            self._words, self._phase_began = _WORDS[phase], monotonic()
+        self._note = ""
+        self._progress = f"{tokens(done)} of {tokens(total)} tokens" if done is not None and total else ""
         self._draw()
 
     def count(self) -> None:
@@ -77,6 +119,10 @@ class PhaseLine(Static):
         self._note = one_line(text)
         self._draw()
 
+    def learn(self, usage: Usage) -> None:
+        """A reply is complete: the next one can be guessed at."""
+        self.pace = self.pace.after(usage)
+
     def end(self) -> None:
         """Nothing runs any more."""
         if self._tick_timer is not None:
@@ -89,13 +135,48 @@ class PhaseLine(Static):
         self._draw()
 
     def _draw(self) -> None:
-        parts = [self._words, self._progress, self._speed(), f"{monotonic() - self._began:.0f} s", self._note]
-        text = f" {self._glyphs.dot} ".join(part for part in parts if part)
+        separator = f" {self._glyphs.dot} "
+        room = (self.content_size.width or self.app.size.width - 4) - 2
+        text = _joined(self._parts(), separator, room)
+        if self._note:
+            text += separator + self._note
         sign = (self._frames[self._frame], "$text-primary")
-        self.update(Content.assemble(sign, " ", text), layout=False)
+        line = Content.assemble(sign, " ", text)
+        self.update(line.truncate(room + 2, ellipsis=True), layout=False)
+
+    def _parts(self) -> list[str]:
+        """What is going on, how far it is, how fast it goes, and how long it takes."""
+        passed = monotonic() - self._phase_began
+        progress = self._progress
+        usual = ""
+        if self._words == _WORDS["reading"] and not progress:
+            progress = self.pace.reading(self._characters, passed)
+        elif self._words == _WORDS["loading"] and self.pace.load_seconds is not None:
+            usual = f"usually {seconds(self.pace.load_seconds)}"
+        elapsed = f"{monotonic() - self._began:.0f} s"
+        return [self._words, progress, self._speed(), elapsed, usual]
 
     def _speed(self) -> str:
         took = monotonic() - self._first_piece
-        if self._words != _WORDS["writing"] or self._pieces < 8 or took < 0.5:
+        if self._words not in (_WORDS["thinking"], _WORDS["writing"]) or self._pieces < 8 or took < 0.5:
             return ""
         return f"{self._pieces / took:.0f} tok/s"
+
+
+def _joined(parts: Sequence[str], separator: str, room: int) -> str:
+    """The parts that fit, in their order; those of ``_GIVE_WAY`` are left out one after another."""
+    kept = dict(enumerate(parts))
+    for number in _GIVE_WAY:
+        if len(separator.join(filter(None, kept.values()))) <= room:
+            break
+        del kept[number]
+    return separator.join(filter(None, kept.values()))
+
+
+def _round(count: float) -> int:
+    """To two figures, as befits a guess."""
+    whole = int(count)
+    if whole < 100:
+        return whole
+    step = 10 ** (len(str(whole)) - 2)
+    return whole // step * step

@@ -1,0 +1,98 @@
+"""The models that are being fetched; they go on while one talks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from enum import StrEnum
+from time import monotonic
+from typing import Any
+
+from textual.screen import Screen
+from textual.worker import Worker
+
+from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.models import PullProgress
+from local_agent.tui.pull_meter import PullMeter
+
+Fetch = Callable[[str], AsyncGenerator[PullProgress, None]]
+
+
+class PullStage(StrEnum):
+    """Where a pull stands."""
+
+    RUNNING = "running"
+    DONE = "done"
+    STOPPED = "stopped"
+    """By the person; what has come stays on the server, and the next pull goes on from there."""
+    FAILED = "failed"
+
+
+class Pull:
+    """One model on its way."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.stage = PullStage.RUNNING
+        self.meter = PullMeter()
+        self.problem: LocalAgentError | None = None
+        self.worker: Worker[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """False once it is here, stopped or failed."""
+        return self.stage is PullStage.RUNNING
+
+
+class Pulls:
+    """At most one pull of a name at a time; several names may come at once.
+
+    ``ended`` is told of each pull that came to an end by itself.
+    """
+
+    def __init__(self, screen: Screen[Any], fetch: Fetch, ended: Callable[[Pull], None]) -> None:
+        self._screen = screen
+        self._fetch = fetch
+        self._ended = ended
+        self._pulls: dict[str, Pull] = {}
+
+    @property
+    def latest(self) -> Pull | None:
+        """The one that began last and still runs; else the last one that was not seen through."""
+        running = self.running
+        if running:
+            return running[-1]
+        unfinished = [pull for pull in self._pulls.values() if pull.stage is not PullStage.DONE]
+        return unfinished[-1] if unfinished else None
+
+    @property
+    def running(self) -> list[Pull]:
+        """In the order in which they began."""
+        return [pull for pull in self._pulls.values() if pull.running]
+
+    def begin(self, name: str) -> Pull:
+        """Fetch a model, or go on where it was left; a pull of it that runs already is given."""
+        known = self._pulls.get(name)
+        if known is not None and known.running:
+            return known
+        self._pulls.pop(name, None)
+        pull = self._pulls[name] = Pull(name)
+        pull.worker = self._screen.run_worker(self._run(pull), group="pull")
+        return pull
+
+    def stop(self, pull: Pull) -> None:
+        """End it here and now; the part that has come is kept by the server."""
+        if pull.running and pull.worker is not None:
+            pull.stage = PullStage.STOPPED
+            pull.worker.cancel()
+
+    async def _run(self, pull: Pull) -> None:
+        try:
+            async with aclosing(self._fetch(pull.name)) as reports:
+                async for progress in reports:
+                    pull.meter.note(progress, monotonic())
+        except LocalAgentError as error:
+            pull.stage, pull.problem = PullStage.FAILED, error
+        else:
+            pull.stage = PullStage.DONE
+        self._ended(pull)
