@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, ErrorRecord, Slice
+from local_agent.domain.finding import FoundPart, Sought
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.ports import Reply
-from local_agent.store import error_trail, history, leases, sessions, turns
+from local_agent.store import entries, error_trail, find, history, leases, sessions, turns
 from local_agent.store.gateway import Gateway
-from local_agent.store.models import LeaseRow
+from local_agent.store.models import LeaseRow, SessionRow
 
 
 class Transcripts:
@@ -32,6 +34,19 @@ class Transcripts:
     async def before(self, session_id: int, entry_id: int, count: int) -> Slice:
         """The ``count`` entries that lead to ``entry_id``."""
         return await self._gateway.read(lambda db: history.before(db, session_id, entry_id, count))
+
+    async def head(self, session_id: int) -> int | None:
+        """The last entry of a session's path, whoever wrote it."""
+        query = select(SessionRow.head).where(SessionRow.id == session_id)
+        return await self._gateway.read(lambda db: db.scalar(query))
+
+    async def path_ids(self, leaf: int) -> list[int]:
+        """The ids of the whole path to ``leaf``, oldest first."""
+        return await self._gateway.read(lambda db: [node.id for node in reversed(entries.walk(db, leaf))])
+
+    async def look_through(self, leaf: int, sought: Sought) -> FoundPart:
+        """What stands in the end of the path to ``leaf``, and from where on the search has to go on."""
+        return await self._gateway.read(lambda db: find.find(db, leaf, sought))
 
     async def model_path(self, leaf: int) -> list[Entry]:
         """What requests are built from: the path down to what its newest summary keeps, oldest first."""

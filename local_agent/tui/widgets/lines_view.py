@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from textual.content import Content
@@ -15,6 +16,17 @@ from textual.style import Style
 from textual.widget import Widget
 
 from local_agent.tui.lines import Line, selected_text
+
+if TYPE_CHECKING:
+    from local_agent.domain.finding import Sought
+
+
+class Marking:
+    """A container in whose lines words are marked."""
+
+    sought: Sought | None = None
+    chosen: tuple[Widget, tuple[int, int]] | None = None
+    """The view, the row and the character of the words that were gone to last."""
 
 
 class LinesView(Widget):
@@ -50,6 +62,12 @@ class LinesView(Widget):
         if y >= len(lines):
             return Strip.blank(width, base.rich_style)
         line = lines[y]
+        if isinstance(self.parent, Marking) and self.parent.sought is not None:
+            from local_agent.tui.marks import marked  # only while something is looked for
+
+            chosen = self.parent.chosen
+            spot = chosen[1] if chosen is not None and chosen[0] is self else None
+            line = marked(lines, y, self.parent.sought, spot)
         segments: list[Segment] = []
         x = 0
         for text, style in self._selected(line, y).render(base, end="", parse_style=_style):
