@@ -41,6 +41,50 @@ def cut_clusters(text: str, limit: int) -> str:
     return text
 
 
+def cluster_start(text: str, index: int) -> int:
+    """The index at which the cluster begins that ``index`` lies in; ``index`` itself between two clusters."""
+    return _cluster_around(text, index)[0]
+
+
+def cluster_end(text: str, index: int) -> int:
+    """The index at which the cluster ends that ``index`` lies in; ``index`` itself between two clusters."""
+    return _cluster_around(text, index)[1]
+
+
+def _cluster_around(text: str, index: int) -> tuple[int, int]:
+    if not 0 < index < len(text) or not _may_join(text[index - 1], text[index]):
+        return index, index
+    end = index
+    while end > 0 and _may_join(text[end - 1], text[end]):
+        end -= 1
+    for cluster in clusters(text[end : _next_break(text, index)]):
+        start, end = end, end + len(cluster)
+        if end == index:
+            break
+        if end > index:
+            return start, end
+    return index, index
+
+
+def _next_break(text: str, index: int) -> int:
+    while index < len(text) and _may_join(text[index - 1], text[index]):
+        index += 1
+    return index
+
+
+def _may_join(before: str, char: str) -> bool:
+    """False where a cluster ends whatever stands before."""
+    if char.isascii():
+        return False
+    return (
+        before == _ZWJ
+        or char in (_ZWJ, _ZWNJ)
+        or _MODIFIERS[0] <= char <= _MODIFIERS[1]
+        or _FLAG_LETTERS[0] <= char <= _FLAG_LETTERS[1]
+        or unicodedata.category(char) in ("Mn", "Me", "Mc")
+    )
+
+
 def _joins(cluster: str, char: str) -> bool:
     if char.isascii():
         return False

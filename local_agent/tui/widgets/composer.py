@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.text import Text
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
+from textual.document._document import Location
 from textual.message import Message
-from textual.widgets import TextArea
 
-from local_agent.domain.text import sanitise
-from local_agent.tui.widgets.pastes import Pastes, is_drawable
+from local_agent.tui.widgets.pastes import Pastes
+from local_agent.tui.widgets.whole_characters import Span, WholeCharacters
 
 LOADED_LINES = 400
 LOADED_CHARACTERS = 40_000
 
 
-class Composer(TextArea):
+class Composer(WholeCharacters):
     """Posts what the person decides; it sends, recalls and completes nothing by itself."""
 
     DEFAULT_CSS = """
@@ -43,6 +42,7 @@ class Composer(TextArea):
         ),
         Binding("tab", "complete", "Complete", id="composer.complete", show=False),
         Binding("escape", "close_completion", "Close", id="composer.close", show=False),
+        Binding("alt+o", "open_paste", "Open a folded paste", id="composer.paste", show=False),
     ]
 
     @dataclass
@@ -64,6 +64,28 @@ class Composer(TextArea):
         step: int
         submit: bool = False
 
+    @dataclass
+    class Pasted(Message):
+        """``text`` was pasted, and stands there as it came."""
+
+        text: str
+
+    @dataclass
+    class PasteOpened(Message):
+        """What ``token`` stands for is to be looked at."""
+
+        token: str
+        text: str
+
+    class BackspacedOut(Message):
+        """Backspace, and there is nothing left of the cursor."""
+
+    class UndoWanted(Message):
+        """Ctrl+Z while ``undo_outside`` is true."""
+
+    class SentTooEarly(Message):
+        """Enter while ``unready`` is true."""
+
     class CompletionClosed(Message):
         """Escape closes the list of completions."""
 
@@ -77,12 +99,16 @@ class Composer(TextArea):
         pages: int
 
     def __init__(self) -> None:
+        self._pastes = Pastes()
         super().__init__(
             placeholder="Ask anything, or / for commands", compact=True, highlight_cursor_line=False
         )
         self.completing = False
         """True while a list of completions is open: Up, Down, Tab, Enter and Escape go to it."""
-        self._pastes = Pastes()
+        self.undo_outside = False
+        """True while what was done last was done to something else than the text."""
+        self.unready = False
+        """True while something that goes along is not there yet: nothing is sent."""
 
     @property
     def prompt(self) -> str:
@@ -95,13 +121,31 @@ class Composer(TextArea):
         self.load_text(self._pastes.folded(text, LOADED_LINES, LOADED_CHARACTERS))
         self.move_cursor(self.document.end)
 
-    def get_line(self, line_index: int) -> Text:
-        """The line as it may be drawn: as many characters as it has, none that acts on the terminal."""
-        line = self.document.get_line(line_index)
-        text = Text(_visible(line), end="", no_wrap=True)
-        for start, end in self._pastes.spans(line):
-            text.stylize("italic", start, end)
-        return text
+    def rewrite(self, text: str) -> None:
+        """Replace everything by what became of it elsewhere; pastes fold again, and it can be undone."""
+        folded = self._pastes.folded(self._pastes.refolded(text), LOADED_LINES, LOADED_CHARACTERS)
+        self.replace(folded, (0, 0), self.document.end, maintain_selection_offset=False)
+
+    def replace_paste(self, token: str, text: str) -> None:
+        """What ``token`` stands for is another text now; undo brings the earlier one back."""
+        for row, line in enumerate(self.document.lines):
+            for start, end in self._pastes.spans(line):
+                if line[start:end] == token:
+                    folded = self._pastes.folded(text)
+                    self.replace(folded, (row, start), (row, end), maintain_selection_offset=False)
+                    return
+
+    def cut_out(self, text: str) -> bool:
+        """Delete ``text`` where it ends at the cursor, as pasted; False when it does not."""
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        if not text or "\n" in text or not line[:column].endswith(text):
+            return False
+        self.delete((row, column - len(text)), (row, column), maintain_selection_offset=False)
+        return True
+
+    def atoms(self, line: str) -> list[Span]:
+        return self._pastes.spans(line)
 
     async def _on_key(self, event: events.Key) -> None:
         """Send, break and complete in the order of the keys.
@@ -128,13 +172,23 @@ class Composer(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
-        self.replace(self._pastes.folded(event.text), *self.selection, maintain_selection_offset=False)
+        self._insert(event.text)
         self.focus()
+        self.post_message(self.Pasted(event.text))
+
+    def _on_click(self, event: events.Click) -> None:
+        self._open(self.get_target_document_location(event))
+
+    def action_open_paste(self) -> None:
+        """Open the folded paste that the cursor is at."""
+        self._open(self.cursor_location)
 
     def action_submit(self) -> None:
         """Send the text, or take the completion that is chosen."""
         if self.completing:
             self.post_message(self.CompletionMoved(0, submit=True))
+        elif self.unready:
+            self.post_message(self.SentTooEarly())
         elif self.text.strip():
             # Told first, so that whoever keeps it has it before it is gone from here; emptied at once,
             # because keys that follow in the same breath belong to the next prompt.
@@ -160,9 +214,24 @@ class Composer(TextArea):
     def action_copy(self) -> None:
         """Copy what is selected here; else Ctrl+C means more than copying."""
         if self.selected_text:
-            super().action_copy()
+            self.app.copy_to_clipboard(self._pastes.expanded(self.selected_text))
         else:
             self.post_message(self.Interrupted())
+
+    def action_cut(self) -> None:
+        super().action_cut()
+        whole = self._pastes.expanded(self.app.clipboard)
+        if whole != self.app.clipboard:
+            self.app.copy_to_clipboard(whole)
+
+    def action_paste(self) -> None:
+        self._insert(self.app.clipboard)
+
+    def action_undo(self) -> None:
+        if self.undo_outside:
+            self.post_message(self.UndoWanted())
+        else:
+            super().action_undo()
 
     def action_cursor_up(self, select: bool = False) -> None:
         if self.completing:
@@ -198,16 +267,17 @@ class Composer(TextArea):
         super().action_cursor_line_end(select)
 
     def action_delete_left(self) -> None:
-        row, column = self.cursor_location
-        token = self._pastes.token_before(self.document.get_line(row), column)
-        if token is not None and self.selection.is_empty:
-            self.delete((row, column - len(token)), (row, column), maintain_selection_offset=False)
-        else:
-            super().action_delete_left()
+        if self.selection.is_empty and self.cursor_location == (0, 0):
+            self.post_message(self.BackspacedOut())
+        super().action_delete_left()
 
+    def _insert(self, text: str) -> None:
+        self.replace(self._pastes.folded(text), *self.selection, maintain_selection_offset=False)
 
-def _visible(line: str) -> str:
-    if is_drawable(line):
-        return line
-    shown = (char if char == "\t" else sanitise(char) for char in line)
-    return "".join(char if len(char) == 1 and char != "\n" else "�" for char in shown)
+    def _open(self, location: Location) -> None:
+        row, column = location
+        line = self.document.get_line(row)
+        for start, end in self._pastes.spans(line):
+            if start <= column <= end and (text := self._pastes.text_of(line[start:end])) is not None:
+                self.post_message(self.PasteOpened(line[start:end], text))
+                return

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import re
 
-from local_agent.domain.text import sanitise
 from local_agent.tui.quantities import counted
+from local_agent.tui.widgets.whole_characters import Span, is_drawable
 
 FOLDED_LINES = 10
 FOLDED_CHARACTERS = 2_000
 
 _TOKEN = re.compile(r"\[pasted #(\d+): [^\[\]\n]*\]")
 _BREAKS = re.compile("\r\n|\r")
-
-
-def is_drawable(text: str) -> bool:
-    """True for text that a text area may draw as it is; tabs it draws itself."""
-    spaced = text.replace("\t", " ")
-    return sanitise(spaced) == spaced
 
 
 class Pastes:
@@ -32,6 +26,10 @@ class Pastes:
         text = _BREAKS.sub("\n", text)
         if text.count("\n") < lines and len(text) <= characters and is_drawable(text):
             return text
+        return self.token(text)
+
+    def token(self, text: str) -> str:
+        """What stands for ``text`` from now on."""
         self._count += 1
         count = text.count("\n") + 1
         size = counted(count, "line") if count > 1 else counted(len(text), "character")
@@ -39,17 +37,25 @@ class Pastes:
         self._texts[token] = text
         return token
 
+    def text_of(self, token: str) -> str | None:
+        """What a token stands for; None for what only looks like one."""
+        return self._texts.get(token)
+
     def expanded(self, text: str) -> str:
         """``text`` with every token replaced by what it stands for."""
+        if "[pasted #" not in text:
+            return text
         return _TOKEN.sub(lambda match: self._texts.get(match.group(), match.group()), text)
 
-    def token_before(self, line: str, column: int) -> str | None:
-        """The token that ends at ``column``, if one does."""
-        for match in _TOKEN.finditer(line):
-            if match.end() == column and match.group() in self._texts:
-                return match.group()
-        return None
+    def refolded(self, text: str) -> str:
+        """The inverse of ``expanded``, as far as the texts still stand in it as they were."""
+        for token, pasted in self._texts.items():
+            if pasted and pasted in text:
+                text = text.replace(pasted, token, 1)
+        return text
 
-    def spans(self, line: str) -> list[tuple[int, int]]:
+    def spans(self, line: str) -> list[Span]:
         """Where tokens stand in a line."""
+        if "[pasted #" not in line:
+            return []
         return [match.span() for match in _TOKEN.finditer(line) if match.group() in self._texts]
