@@ -34,7 +34,45 @@ class Found:
 
 def read_file(path: Path, keys: Mapping[str, Key], *, of_project: bool) -> list[Found]:
     """Read and check a file; ``ConfigError`` names the file, the line and the key."""
-    return _Reader(path, keys, of_project).read()
+    return check_text(path, read_text(path), keys, of_project=of_project)
+
+
+def read_text(path: Path) -> str:
+    """What a file holds, without a byte order mark. Raises ``ConfigError``."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ConfigError(f"{path} is no file.", "Move it away, or put a file in its place.")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"Can't read {path}: {error.strerror}.") from error
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{path} is over {MAX_BYTES // 1024} KB: that is no configuration file.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise _error(path, line, "not UTF-8 text.", "Save it as UTF-8.") from error
+
+
+def check_text(path: Path, text: str, keys: Mapping[str, Key], *, of_project: bool = False) -> list[Found]:
+    """Check what a file holds, or is going to hold; ``ConfigError`` names the file, the line and the key."""
+    return _Reader(path, keys, of_project).read(text)
+
+
+def check_value(key: Key, value: Any) -> Any:
+    """A plain value as the type that its key has; ``ConfigError`` says what the key expects."""
+    if value is None or value == "":
+        raise _bad(key, value)
+    # JSON's strict mode takes text for a path and a list for a tuple, but no text for a number.
+    adapter: TypeAdapter[Any] = TypeAdapter(key.annotation, config=ConfigDict(strict=True))
+    try:
+        checked = adapter.validate_json(json.dumps(value))
+    except ValidationError as error:
+        raise _bad(key, value) from error
+    if not _acceptable(checked, key.rule):
+        raise _bad(key, value)
+    return checked
 
 
 class _Reader:
@@ -44,9 +82,8 @@ class _Reader:
         self._of_project = of_project
         self._loader = yaml.SafeLoader("")
 
-    def read(self) -> list[Found]:
+    def read(self, text: str) -> list[Found]:
         try:
-            text = self._text()
             self._guard(text)
             self._loader = yaml.SafeLoader(text)
             root = self._loader.get_single_node()
@@ -62,22 +99,6 @@ class _Reader:
             raise self._error(line, f"no valid YAML: {error.problem}.") from error
         except yaml.YAMLError as error:
             raise self._error(1, f"no valid YAML: {one_line(str(error), 120)}.") from error
-
-    def _text(self) -> str:
-        try:
-            if not stat.S_ISREG(self._path.stat().st_mode):
-                raise ConfigError(f"{self._path} is no file.", "Move it away, or put a file in its place.")
-            with self._path.open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise ConfigError(f"Can't read {self._path}: {error.strerror}.") from error
-        if len(data) > MAX_BYTES:
-            raise ConfigError(f"{self._path} is over {MAX_BYTES // 1024} KB: that is no configuration file.")
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = data[: error.start].count(b"\n") + 1
-            raise self._error(line, "not UTF-8 text.", "Save it as UTF-8.") from error
 
     def _guard(self, text: str) -> None:
         """Refuse what makes a small file big or deep, before anything recursive looks at it."""
@@ -150,23 +171,11 @@ class _Reader:
         return node.value  # a date or a time of day: the text as it was written
 
     def _check(self, key: Key, value: Any, line: int) -> Any:
-        if value is None or value == "":
-            raise self._bad(key, value, line)
-        # JSON's strict mode takes text for a path and a list for a tuple, but no text for a number.
-        adapter: TypeAdapter[Any] = TypeAdapter(key.annotation, config=ConfigDict(strict=True))
         try:
-            checked = adapter.validate_json(json.dumps(value))
-        except ValidationError as error:
-            raise self._bad(key, value, line) from error
-        if not _acceptable(checked, key.rule):
-            raise self._bad(key, value, line)
-        if isinstance(checked, Path):
-            return self._path.parent / os.path.expanduser(checked)
-        return checked
-
-    def _bad(self, key: Key, value: Any, line: int) -> ConfigError:
-        got = "empty" if value is None or value == "" else one_line(json.dumps(value, ensure_ascii=False), 40)
-        return self._error(line, f"{key.name} must be {key.rule.expects}, not {got}.")
+            checked = check_value(key, value)
+        except ConfigError as error:
+            raise self._error(line, error.line) from error
+        return self._path.parent / os.path.expanduser(checked) if isinstance(checked, Path) else checked
 
     def _unknown(self, node: yaml.Node, name: str, known: list[str]) -> ConfigError:
         close = difflib.get_close_matches(name, known, n=1)
@@ -174,10 +183,19 @@ class _Reader:
         return self._error(_line(node), f"unknown key {_shown(name)}.", hint)
 
     def _error(self, line: int, problem: str, hint: str = "") -> ConfigError:
-        return ConfigError(f"{sanitise(str(self._path))}, line {line}: {problem}", hint)
+        return _error(self._path, line, problem, hint)
 
     def _is_null(self, node: yaml.Node) -> bool:
         return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
+
+
+def _error(path: Path, line: int, problem: str, hint: str = "") -> ConfigError:
+    return ConfigError(f"{sanitise(str(path))}, line {line}: {problem}", hint)
+
+
+def _bad(key: Key, value: Any) -> ConfigError:
+    got = "empty" if value is None or value == "" else one_line(json.dumps(value, ensure_ascii=False), 40)
+    return ConfigError(f"{key.name} must be {key.rule.expects}, not {got}.")
 
 
 def _line(node: yaml.Node) -> int:
