@@ -6,6 +6,7 @@ import difflib
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from local_agent.config.settings import Key, Rule
+from local_agent.config.settings import Key, Rule, settings_keys
 from local_agent.domain.errors import ConfigError
 from local_agent.domain.text import one_line, sanitise
 
@@ -72,7 +73,42 @@ def check_value(key: Key, value: Any) -> Any:
         raise _bad(key, value) from error
     if not _acceptable(checked, key.rule):
         raise _bad(key, value)
+    return _check_entries(key, checked) if isinstance(checked, dict) else checked
+
+
+def _check_entries(key: Key, value: dict[str, Any]) -> dict[str, Any]:
+    """The entries of a mapping by their own rules; ``BadEntry`` says which one is refused."""
+    if key.rule.entry is not None:
+        for name, item in value.items():
+            problem = key.rule.entry(name, item)
+            if problem is not None:
+                got = "" if problem.hint else f", not {_got(item)}."
+                raise BadEntry((name,), f"{key.name}.{_shown(name)} {problem.words}{got}", problem.hint)
+    if key.rule.each is None:
+        return value
+    return {name: _check_group(key, key.rule.each, name, group) for name, group in value.items()}
+
+
+def _check_group(key: Key, known: Mapping[str, str], name: str, group: dict[str, Any]) -> dict[str, Any]:
+    checked = {}
+    for leaf, value in group.items():
+        owner = f"{key.name}.{_shown(name)}.{_shown(leaf)}"
+        if leaf not in known:
+            raise BadEntry((name, leaf), f"unknown key {owner}.", _offer(leaf, list(known)))
+        try:
+            checked[leaf] = check_value(settings_keys()[known[leaf]]._replace(name=owner), value)
+        except ConfigError as error:
+            within = error.within if isinstance(error, BadEntry) else ()
+            raise BadEntry((name, leaf, *within), error.line, error.hint) from error
     return checked
+
+
+class BadEntry(ConfigError):
+    """A value inside a mapping is refused; ``within`` are the keys that lead to it."""
+
+    def __init__(self, within: tuple[str, ...], line: str, hint: str) -> None:
+        super().__init__(line, hint)
+        self.within = within
 
 
 class _Reader:
@@ -142,7 +178,7 @@ class _Reader:
             raise self._unknown(key_node, name, list(self._keys))
         if self._of_project and not key.rule.project:
             raise self._error(line, f"{name} can't be set by a project.", "Put this in your own config.yaml.")
-        value = self._check(key, self._plain(node, name), line)
+        value = self._check(key, node, line)
         only = key.rule.project_only
         if self._of_project and only is not None and value is not only:
             raise self._error(
@@ -170,17 +206,17 @@ class _Reader:
             return value
         return node.value  # a date or a time of day: the text as it was written
 
-    def _check(self, key: Key, value: Any, line: int) -> Any:
+    def _check(self, key: Key, node: yaml.Node, line: int) -> Any:
         try:
-            checked = check_value(key, value)
+            checked = check_value(key, self._plain(node, key.name))
+        except BadEntry as error:
+            raise self._error(_line_within(node, error.within), error.line, error.hint) from error
         except ConfigError as error:
             raise self._error(line, error.line) from error
         return self._path.parent / os.path.expanduser(checked) if isinstance(checked, Path) else checked
 
     def _unknown(self, node: yaml.Node, name: str, known: list[str]) -> ConfigError:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(known)}."
-        return self._error(_line(node), f"unknown key {_shown(name)}.", hint)
+        return self._error(_line(node), f"unknown key {_shown(name)}.", _offer(name, known))
 
     def _error(self, line: int, problem: str, hint: str = "") -> ConfigError:
         return _error(self._path, line, problem, hint)
@@ -194,8 +230,28 @@ def _error(path: Path, line: int, problem: str, hint: str = "") -> ConfigError:
 
 
 def _bad(key: Key, value: Any) -> ConfigError:
-    got = "empty" if value is None or value == "" else one_line(json.dumps(value, ensure_ascii=False), 40)
-    return ConfigError(f"{key.name} must be {key.rule.expects}, not {got}.")
+    return ConfigError(f"{key.name} must be {key.rule.expects}, not {_got(value)}.")
+
+
+def _got(value: Any) -> str:
+    return "empty" if value is None or value == "" else one_line(json.dumps(value, ensure_ascii=False), 40)
+
+
+def _offer(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(known)}."
+
+
+def _line_within(node: yaml.Node, within: tuple[str, ...]) -> int:
+    """The line of the key that ``within`` leads to."""
+    line = _line(node)
+    for name in within:
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        found = next(((key, value) for key, value in pairs if key.value == name), None)
+        if found is None:
+            return line
+        line, node = _line(found[0]), found[1]
+    return line
 
 
 def _line(node: yaml.Node) -> int:
@@ -208,7 +264,8 @@ def _shown(name: str) -> str:
 
 def _acceptable(value: Any, rule: Rule) -> bool:
     if isinstance(value, str):
-        return bool(value.strip()) and value.isprintable()
+        looks = rule.pattern is None or re.fullmatch(rule.pattern, value) is not None
+        return looks and bool(value.strip()) and value.isprintable()
     if isinstance(value, int) and not isinstance(value, bool) and rule.minimum is not None:
         return rule.maximum is not None and rule.minimum <= value <= rule.maximum
     return True

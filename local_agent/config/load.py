@@ -60,7 +60,7 @@ def _with_environment(
         if text:
             values[name] = _from_environment(variable, text, keys[name])
             origins[name] = f"environment, {variable}"
-    return LoadedSettings(_build(values), origins)
+    return LoadedSettings(replace(_build(values), origins=origins), origins)
 
 
 def _from_environment(variable: str, text: str, key: Key) -> str:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+
+from local_agent.config.options import Problem, option_problem
+from local_agent.domain.models import Thinking
 
 ThemeName = Literal[
     "dark", "light", "ink", "ember", "moss", "tide", "dusk", "beacon", "paper", "linen", "mist", "clover",
     "chalk", "ansi-dark", "ansi-light",
 ]  # fmt: skip
 Option = bool | int | float | str | list[str]
+
+PER_MODEL = {
+    "num_ctx": "ollama.num_ctx",
+    "keep_alive": "ollama.keep_alive",
+    "max_output": "model.max_output",
+    "thinking": "model.thinking",
+    "options": "model.options",
+}
+"""What can be set for one model, and the key that sets it for all."""
+_DURATION = r"-?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+"
 
 
 class Rule(NamedTuple):
@@ -24,6 +37,12 @@ class Rule(NamedTuple):
     """A project's local-agent.yaml may set it."""
     project_only: bool | None = None
     """The one value that a project may set: it can turn something off, never on."""
+    pattern: str | None = None
+    """What a text must look like, as a regular expression."""
+    entry: Callable[[str, object], Problem | None] | None = None
+    """Checks one entry of a mapping by its name and value."""
+    each: Mapping[str, str] | None = None
+    """For a mapping of mappings: what each of them may hold, and the key whose type and rule that has."""
 
 
 def _rule(
@@ -33,8 +52,11 @@ def _rule(
     *,
     project: bool = False,
     project_only: bool | None = None,
+    pattern: str | None = None,
+    entry: Callable[[str, object], Problem | None] | None = None,
+    each: Mapping[str, str] | None = None,
 ) -> dict[str, Rule]:
-    return {"rule": Rule(expects, minimum, maximum, project, project_only)}
+    return {"rule": Rule(expects, minimum, maximum, project, project_only, pattern, entry, each)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +73,10 @@ class OllamaSettings:
     )
     keep_alive: str | int | None = field(
         default=None,
-        metadata=_rule("a duration, such as 10m, or a whole number of seconds (-1 keeps the model loaded)"),
+        metadata=_rule(
+            "a duration, such as 10m, or a whole number of seconds (-1 keeps the model loaded)",
+            pattern=_DURATION,
+        ),
     )
 
 
@@ -73,12 +98,20 @@ class ModelSettings:
     max_output: int | None = field(
         default=None, metadata=_rule("a whole number of tokens from 1 to 4194304", 1, 4_194_304, project=True)
     )
-    thinking: bool | Literal["low", "medium", "high"] | None = field(
+    thinking: Thinking | None = field(
         default=None, metadata=_rule("true, false, low, medium or high", project=True)
     )
     options: Mapping[str, Option] = field(
         default_factory=dict,
-        metadata=_rule("a mapping of sampling options, such as {temperature: 0.2}", project=True),
+        metadata=_rule(
+            "a mapping of sampling options, such as {temperature: 0.2}", project=True, entry=option_problem
+        ),
+    )
+    per_model: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict,
+        metadata=_rule(
+            "a mapping of models to what is set for them, such as {qwen3:4b: {num_ctx: 8192}}", each=PER_MODEL
+        ),
     )
 
 
@@ -127,6 +160,12 @@ class Settings:
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
     ui: UISettings = field(default_factory=UISettings)
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Where values came from, by dotted key; no setting of its own."""
+
+    def origin(self, key: str) -> str:
+        """Where the value of a dotted key came from: a file with its line, the environment, ``default``."""
+        return self.origins.get(key, "default")
 
     def value(self, key: str) -> object:
         """The value of a dotted key such as ``ollama.host``."""
@@ -162,6 +201,8 @@ def settings_keys() -> dict[str, Key]:
     """Every key of the model by its dotted name, in the order of the model."""
     keys: dict[str, Key] = {}
     for section, kind in get_type_hints(Settings).items():
+        if section == "origins":
+            continue
         hints = get_type_hints(kind)
         for leaf in fields(kind):
             name = f"{section}.{leaf.name}"

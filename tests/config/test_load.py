@@ -26,6 +26,11 @@ VALUES: dict[str, tuple[str, object, str]] = {
     "model.max_output": ("512", 512, "'512'"),
     "model.thinking": ("low", "low", "ultra"),
     "model.options": ("{temperature: 0.2, stop: [x]}", {"temperature": 0.2, "stop": ["x"]}, "3"),
+    "model.per_model": (
+        "{'qwen3:4b': {num_ctx: 8192, options: {seed: 7}}}",
+        {"qwen3:4b": {"num_ctx": 8192, "options": {"seed": 7}}},
+        "[qwen3]",
+    ),
     "privacy.local_only": ("true", True, "1"),
     "privacy.allowed_hosts": ("[box.lan, 10.0.0.2]", ("box.lan", "10.0.0.2"), "box.lan"),
     "sessions.enabled": ("false", False, "never"),
