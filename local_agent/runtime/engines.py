@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from local_agent.config.paths import Paths
-from local_agent.config.preferences import Preferences
+from local_agent.config.preferences import Preferences, remember
 from local_agent.config.settings import Settings
 from local_agent.domain.errors import ConfigError, ModelError, ModelErrorKind
 from local_agent.domain.ports import Backend
@@ -37,6 +36,11 @@ class Engines:
     def current(self) -> Backend:
         """The backend of new conversations."""
         return self.get(*self._current)
+
+    @property
+    def server(self) -> Backend:
+        """The Ollama server, whatever new conversations run on."""
+        return self._ollama()
 
     @property
     def consent_needed(self) -> str | None:
@@ -112,11 +116,12 @@ class Engines:
         return self._backends[key]
 
     def _is_allowed(self) -> bool:
-        remembered = Preferences.read(self._paths.preferences).allowed_hosts
+        # A file that can't be read remembers nothing: the person is asked again.
+        remembered = Preferences.read_or_none(self._paths.preferences)[0].allowed_hosts
         allowed = {*self._settings.privacy.allowed_hosts, *remembered}
         return not allowed.isdisjoint((self._server.display, self._server.host))
 
     def _remember_server(self) -> None:
-        known = Preferences.read(self._paths.preferences)
+        known, _ = Preferences.read_or_none(self._paths.preferences)
         hosts = dict.fromkeys((*known.allowed_hosts, self._server.display))
-        replace(known, allowed_hosts=tuple(hosts)).write(self._paths.preferences)
+        remember(self._paths.preferences, allowed_hosts=tuple(hosts))
