@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, ErrorRecord, Slice
 from local_agent.domain.finding import FoundPart, Sought
 from local_agent.domain.mirror import Mirrored
+from local_agent.domain.models import Speed
 from local_agent.domain.ports import Reply
-from local_agent.store import entries, error_trail, find, history, leases, sessions, turns
+from local_agent.store import entries, error_trail, find, history, leases, sessions, speeds, turns
 from local_agent.store.gateway import Gateway
 from local_agent.store.models import LeaseRow, SessionRow
 
@@ -74,3 +77,7 @@ class Transcripts:
     async def errors(self, session_id: int) -> list[ErrorRecord]:
         """The trail of failed turns, oldest first."""
         return await self._gateway.read(lambda db: error_trail.of_session(db, session_id))
+
+    async def speeds(self) -> Mapping[str, Speed]:
+        """How fast each model was in its last turns, by its full name."""
+        return await self._gateway.read(speeds.speeds)
