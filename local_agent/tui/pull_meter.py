@@ -84,7 +84,8 @@ class PullMeter:
         """``48%``, ``1.2 of 2.5 GB``, ``12 MB/s``, ``2 min left``, as far as they are known."""
         if not self.total:
             return [self.status] if self.status else []
-        parts = [f"{int(self.share * 100)}%", so_far(self.done, self.total)]
+        percent = round(self.share * 100) if self.done == self.total else min(round(self.share * 100), 99)
+        parts = [f"{percent}%", so_far(self.done, self.total)]
         speed, left = self.speed(now), self.seconds_left(now)
         if speed is not None and self.layer is not None:
             parts.append(f"{size(int(speed))}/s")
