@@ -60,6 +60,17 @@ class ModelError(LocalAgentError):
         self.kind = kind
 
 
+class CloudConsentNeeded(ModelError):
+    """The model does not run on its server: what is asked would go on to somebody else, and nobody agreed."""
+
+    def __init__(self, model: str, where: str, hint: str = "Choose it with /model to agree to that.") -> None:
+        line = f"{model} runs {where}: this conversation would leave your machine, and you have not agreed."
+        super().__init__(ModelErrorKind.UNAUTHORIZED, line, hint)
+        self.model = model
+        self.where = where
+        """Such as ``in Ollama's cloud``."""
+
+
 class StoreError(LocalAgentError):
     """The database refused: locked, read-only, full, foreign, newer, damaged."""
 

@@ -20,7 +20,7 @@ _REAL_LOAD_SECONDS = 0.2
 _LEAST_TOKENS = 5
 """Of a shorter reply the speed is mostly rounding."""
 
-_Measured = Row[tuple[str, int | None, float | None, float | None, float | None]]
+_Measured = Row[str, int | None, float | None, float | None, float | None]
 
 
 def speeds(db: Session) -> Mapping[str, Speed]:
