@@ -68,7 +68,7 @@ def test_a_closed_folder_is_read_on_the_screen(machine: Machine, handle: str) ->
     closed_folder(machine.database)
     before = digests(machine.home)
     with bound(machine, "--resume", handle) as terminal:
-        terminal.wait_for("read what is there")
+        terminal.wait_for(("❯ try again", "read what is there"))
         assert f"{machine.home}can'tbewritten." in "".join(terminal.text.split())
         terminal.send("r")
         terminal.wait_for("On What is a tree?")
@@ -109,7 +109,7 @@ def test_a_damaged_file_is_set_aside_with_consent(
     head_is_gone(machine.database)
     before = digests(machine.home)
     with machine.terminal(size=(100, 30)) as terminal:
-        terminal.wait_for("set the damaged file aside")
+        terminal.wait_for(("❯ try again", "set the damaged file aside"))
         assert "is damaged." in terminal.text and "read what is there" not in terminal.text
         assert digests(machine.home) == before
         terminal.send(Key.DOWN)

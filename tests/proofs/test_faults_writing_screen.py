@@ -74,7 +74,7 @@ def test_a_full_disk_in_a_terminal(
         terminal.wait_for("Before.")
         small.fill()
         ask(terminal, "Second?")
-        terminal.wait_for("Not saved: The disk is full.")
+        terminal.wait_for(("Not saved: The disk is full.", "❯ try again"))
         terminal.send("u")
         terminal.wait_for(lambda shown: "NOT SAVED" in shown.text and "go on unsaved" not in shown.text)
         small.free()
@@ -101,7 +101,7 @@ def test_the_end_while_the_disk_is_full(
         terminal.wait_for("Before.")
         small.fill()
         ask(terminal, "Second?")
-        terminal.wait_for("Not saved: The disk is full.")
+        terminal.wait_for(("Not saved: The disk is full.", "❯ try again"))
         terminal.send("u")
         terminal.wait_for(lambda shown: "NOT SAVED" in shown.text and "go on unsaved" not in shown.text)
         match how:

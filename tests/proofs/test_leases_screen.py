@@ -57,7 +57,7 @@ def wait_for_dialog(terminal: Terminal, machine: Machine, handle: str) -> None:
     where = f" on {place}" if place else ""
     clock = datetime.fromisoformat(since).astimezone().strftime("%H:%M")
     holder = f"Process {pid}{where}", f"has held it since {clock}"
-    choices = "leave it there", "read along", "fork it", "take it over"
+    choices = "❯ leave it there", "read along", "fork it", "take it over"
     terminal.wait_for((f"{handle} is open elsewhere.", *holder, *choices))
 
 

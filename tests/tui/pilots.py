@@ -8,6 +8,9 @@ from time import monotonic
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.screen import Screen
+
+from local_agent.tui.screens.dialog import Dialog
 
 POLL_SECONDS = 0.01
 
@@ -19,6 +22,16 @@ async def until(pilot: Pilot[Any], holds: Callable[[], object], seconds: float =
         if monotonic() > end:
             raise AssertionError(f"not reached within {seconds} s; on screen:\n{screen_text(pilot)}")
         await asyncio.sleep(POLL_SECONDS)
+
+
+async def listening(pilot: Pilot[Any], kind: type[Screen[Any]] = Dialog) -> None:
+    """Wait until a dialog has come up and takes keys."""
+
+    def asked() -> bool:
+        screen = pilot.app.screen
+        return isinstance(screen, kind) and isinstance(screen, Dialog) and screen.listening
+
+    await until(pilot, asked)
 
 
 def screen_text(pilot: Pilot[Any]) -> str:

@@ -20,7 +20,7 @@ from local_agent.tui.widgets.prompt_pane import PromptPane
 from tests.runtime.opened import paths_in
 from tests.support.ollama_server import OllamaServer, Turn, gate, say
 from tests.tui.chatting import Chat, chatting
-from tests.tui.pilots import screen_text, until
+from tests.tui.pilots import listening, screen_text, until
 from tests.tui.stage import keep
 
 
@@ -207,7 +207,7 @@ async def test_a_resume_asks_about_a_draft_that_a_dead_process_left_without_a_se
     left = await asyncio.create_subprocess_exec(sys.executable, "-c", code, *arguments)
     assert await left.wait() == 0
     async with chatting(home, server.url, resume=handle) as chat:
-        await until(chat.pilot, lambda: isinstance(chat.app.screen, DraftDialog))
+        await listening(chat.pilot, DraftDialog)
         await chat.pilot.press("k")
         await chat.ready()
         await until(chat.pilot, lambda: chat.screen.conversation.handle == handle)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -21,7 +22,7 @@ from local_agent.tui.screens.host_consent import ConsentAnswer, HostConsentDialo
 from local_agent.tui.screens.not_opened import NotOpenedAnswer, NotOpenedDialog
 from local_agent.tui.screens.stop_turn import StopAnswer, StopTurnDialog
 from local_agent.tui.widgets.bar import Bar
-from tests.tui.pilots import screen_text, until
+from tests.tui.pilots import listening, screen_text, until
 from tests.tui.stage import Stage
 
 HOLDER = Holder(4242, "laptop", "pts/3", "2026-01-01T10:00:00.000Z", 2)
@@ -53,9 +54,9 @@ DIALOGS: list[tuple[Callable[[], Screen[object]], object]] = [
 
 
 async def answer(make: Callable[[], Screen[object]], *keys: str, size: tuple[int, int] = (80, 24)) -> object:
-    app = Stage(dialog := make())
+    app = Stage(make())
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: app.screen is dialog)
+        await listening(pilot)
         await pilot.press(*keys)
         await until(pilot, lambda: app.given)
     return app.given[0]
@@ -94,10 +95,24 @@ async def test_other_answers_have_a_key_of_their_own(
     assert await answer(make, *keys) is given
 
 
+async def test_what_is_being_typed_when_a_dialog_comes_up_is_no_answer() -> None:
+    app = Stage(dialog := draft())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.screen is dialog)
+        assert not dialog.listening and dialog.row_list.highlighted is None
+        for key in ("d", "k", "enter", "escape", "down", "d"):
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        await listening(pilot)
+        assert not app.given and dialog.row_list.highlighted == 0
+        await pilot.press("k")
+        await until(pilot, lambda: app.given)
+    assert app.given == [DraftAnswer.KEEP_BOTH]
+
+
 async def test_taking_over_wants_the_words() -> None:
     app = Stage(dialog := held())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: app.screen is dialog)
+        await listening(pilot)
         await pilot.press("t", "enter")
         await until(pilot, lambda: "Nothing was changed." in screen_text(pilot))
         await pilot.press(*"yes", "enter")

@@ -18,7 +18,7 @@ from tests.runtime.opened import paths_in
 from tests.store.samples import VERSION, settled, talk
 from tests.support.ollama_server import OllamaServer
 from tests.tui.chatting import chatting
-from tests.tui.pilots import screen_text, until
+from tests.tui.pilots import listening, screen_text, until
 
 
 async def test_a_held_session_is_mirrored(home: Path, server: OllamaServer) -> None:
@@ -26,7 +26,7 @@ async def test_a_held_session_is_mirrored(home: Path, server: OllamaServer) -> N
     held = await talk(other, "asked elsewhere", root=str(home.parent / "api-server"))
     handle = held.info.handle
     async with chatting(home, server.url, resume=handle, model="llama3.2:3b") as chat:
-        await until(chat.pilot, lambda: isinstance(chat.app.screen, HeldDialog))
+        await listening(chat.pilot, HeldDialog)
         await chat.pilot.press("r")
         await until(chat.pilot, lambda: chat.questions == ["asked elsewhere"])
         assert "READ-ONLY" in screen_text(chat.pilot)
@@ -63,7 +63,7 @@ async def test_a_held_session_is_forked_from_the_dialog(home: Path, server: Olla
     turn = await held.begin(Opening("second one", held.info.head, "llama3.2:3b"))
     await held.keep(turn, Reply(text="being written"))
     async with chatting(home, server.url, resume=held.info.handle, model="llama3.2:3b") as chat:
-        await until(chat.pilot, lambda: isinstance(chat.app.screen, HeldDialog))
+        await listening(chat.pilot, HeldDialog)
         await until(chat.pilot, lambda: "leave it there" in screen_text(chat.pilot))
         text = screen_text(chat.pilot)
         for words in (f"Process {os.getpid()}", "read along", "fork it", "take it over", "leave it there"):

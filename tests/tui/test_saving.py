@@ -15,7 +15,7 @@ from local_agent.tui.widgets.header import Header, HeaderFacts
 from tests.runtime.opened import paths_in
 from tests.support.ollama_server import OllamaServer
 from tests.tui.chatting import chatting
-from tests.tui.pilots import screen_text, until
+from tests.tui.pilots import listening, screen_text, until
 from tests.tui.stage import Stage
 
 
@@ -38,7 +38,7 @@ async def test_it_is_asked_once_shown_and_over_when_it_is_saved(home: Path, serv
         await chat.ready()
         locks = spoil(home)
         await chat.send("first")
-        await until(chat.pilot, lambda: isinstance(chat.app.screen, UnsavedDialog))
+        await listening(chat.pilot, UnsavedDialog)
         assert "Not saved: Sessions can't be locked" in screen_text(chat.pilot)
         await chat.pilot.press("escape")
         await until(chat.pilot, lambda: any("Still not saved" in remark for remark in chat.remarks))
@@ -64,7 +64,7 @@ async def test_trying_again_saves_and_leaving_sets_aside(home: Path, server: Oll
         await chat.ready()
         locks = spoil(home)
         await chat.send("first")
-        await until(chat.pilot, lambda: isinstance(chat.app.screen, UnsavedDialog))
+        await listening(chat.pilot, UnsavedDialog)
         await chat.pilot.press("u")
         await chat.answered(1)
         await chat.leave()

@@ -14,6 +14,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.getters import query_one
 from textual.screen import ModalScreen
+from textual.timer import Timer
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -25,6 +26,8 @@ from local_agent.tui.widgets.row_list import Row, RowList, fit
 
 PANEL_ROWS = 2
 """The line on top and the blank one before the choices."""
+PAUSE_SECONDS = 0.4
+"""Of no key, before a dialog that has just come up takes one for its answer."""
 
 AnswerT = TypeVar("AnswerT", bound=StrEnum)
 
@@ -39,7 +42,10 @@ class Choice(Generic[AnswerT]):
 
 
 class Dialog(ModalScreen[AnswerT]):
-    """The first choice is the safe one: it is preselected, and Esc gives it."""
+    """The first choice is the safe one: it is preselected, and Esc gives it.
+
+    What is being typed when it comes up was meant for what it covers. The pointer appears when it listens.
+    """
 
     AUTO_FOCUS = ""
     CSS_PATH = "dialog.tcss"
@@ -67,6 +73,12 @@ class Dialog(ModalScreen[AnswerT]):
         self._body = [one_line(line) for line in body]
         self._choices = tuple(choices)
         self._glyphs = glyphs
+        self._pause: Timer | None = None
+
+    @property
+    def listening(self) -> bool:
+        """False until no key has come for a moment."""
+        return self._pause is None and self.is_mounted
 
     def compose(self) -> ComposeResult:
         with Panel():
@@ -84,6 +96,10 @@ class Dialog(ModalScreen[AnswerT]):
     def on_mount(self) -> None:
         self.row_list.add_options(self._option(number) for number in range(len(self._choices)))
         self.row_list.styles.height = len(self._choices)
+        self._pause = self.set_timer(PAUSE_SECONDS, self._listen)
+
+    def _listen(self) -> None:
+        self._pause = None
         self.row_list.highlighted = 0
 
     def on_resize(self) -> None:
@@ -97,6 +113,10 @@ class Dialog(ModalScreen[AnswerT]):
         self.dismiss(answer)
 
     def on_key(self, event: events.Key) -> None:
+        if self._pause is not None:
+            event.stop()
+            self._pause.reset()
+            return
         for choice in self._choices:
             if choice.key and (event.character or "").lower() == choice.key:
                 event.stop()
