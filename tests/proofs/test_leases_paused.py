@@ -130,7 +130,8 @@ def test_a_paused_screen_becomes_the_mirror_of_the_one_that_took_over(
         old.signal(signal.SIGSTOP)
         ((handle, terminal),) = machine.query("SELECT handle, terminal FROM sessions, leases")
         with machine.terminal("--resume", handle, size=(110, 30)) as new:
-            new.wait_for((f"{handle} is open elsewhere.", f"Process {old.process.pid} on {terminal}", "❯ leave"))
+            process = f"Process {old.process.pid} on {terminal}"
+            new.wait_for((f"{handle} is open elsewhere.", process, "❯ leave it there"))
             new.send("t")
             new.wait_for("Type 'take over'")
             new.send("take over", Key.ENTER)
