@@ -54,11 +54,12 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def sanitise(text: str) -> str:
+def sanitise(text: str, *, tabs: bool = False) -> str:
     """Make multi-line text safe to draw.
 
-    Line breaks become ``\\n``, tabs become spaces, controls become visible pictures; floods of
-    characters that take no cell are cut to what scripts and emoji need.
+    Line breaks become ``\\n``, tabs become spaces (``tabs`` keeps them for a drawer that knows columns),
+    controls become visible pictures; floods of characters that take no cell are cut to what scripts and
+    emoji need.
     """
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
@@ -67,7 +68,7 @@ def sanitise(text: str) -> str:
     if not text.isascii():
         text = _POSSIBLE_FLOOD.sub(_thinned, text)
         text = _STRAY_MODIFIER.sub(REPLACEMENT, text)
-    return text.expandtabs(TAB_WIDTH)
+    return text if tabs else text.expandtabs(TAB_WIDTH)
 
 
 class ArrivingText:
@@ -86,7 +87,8 @@ class ArrivingText:
 class GrowingText:
     """``sanitise`` for a text that comes in pieces: the pieces together are drawn as the whole would be."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tabs: bool = False) -> None:
+        self._tabs = tabs
         self._held = ""
         self._column = 0
         self._run = ""
@@ -108,7 +110,7 @@ class GrowingText:
             return ""
         # What came before decides how far a tab reaches, and how many more marks a letter may carry.
         before = " " * self._column + self._run
-        drawn = sanitise(before + text)
+        drawn = sanitise(before + text, tabs=self._tabs)
         self._run = _zero_width_end(drawn)
         self._column = (len(drawn) - len(self._run) - drawn.rfind("\n") - 1) % TAB_WIDTH
         return drawn[len(before) :]

@@ -20,6 +20,8 @@ class Glyphs(NamedTuple):
     dot: str = "·"
     bullet: str = "•"
     circle: str = "◦"
+    todo: str = "☐"
+    done: str = "☑"
     fork: str = "↳"
     error: str = "✗"
     warning: str = "⚠"
@@ -43,6 +45,8 @@ ASCII = Glyphs(
     dot="-",
     bullet="*",
     circle="o",
+    todo="[ ]",
+    done="[x]",
     fork="\\",
     error="x",
     warning="!",

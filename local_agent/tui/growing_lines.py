@@ -45,6 +45,7 @@ class PlainLines(_Lines):
         self._prefix = prefix
         self._pattern = re.compile(rf"(.{{1,{self._width}}})(?: +|$)|(.{{{self._width}}})")
         self._text = ""
+        self._column = 0
         self._starts = array("Q")
         self._ends = array("Q")
         self.feed(text)
@@ -53,7 +54,7 @@ class PlainLines(_Lines):
         """Add text: only the last row is wrapped again."""
         start = self._starts.pop() if self._starts else 0
         del self._ends[len(self._starts) :]
-        self._text += text.expandtabs(TAB_SIZE)
+        self._text += self._without_tabs(text)
         for paragraph in self._text[start:].split("\n"):
             for begin, end in self._wrapped(paragraph):
                 self._starts.append(start + begin)
@@ -62,6 +63,13 @@ class PlainLines(_Lines):
 
     def __len__(self) -> int:
         return len(self._starts)
+
+    def _without_tabs(self, text: str) -> str:
+        """The next piece of the text; what came before decides how far a tab reaches."""
+        spaced = (" " * self._column + text).expandtabs(TAB_SIZE)
+        drawn = spaced[self._column :]
+        self._column = (len(spaced) - spaced.rfind("\n") - 1) % TAB_SIZE
+        return drawn
 
     def _row(self, place: int) -> Line:
         start, end = self._starts[place], self._ends[place]

@@ -138,12 +138,14 @@ def test_a_cut_never_splits_a_cluster() -> None:
     assert cut_clusters("👨‍👩‍👧‍👦" * 2, 2) == "👨‍👩‍👧‍👦" * 2
 
 
-@given(nasty_text(), st.data())
-def test_a_text_that_comes_in_pieces_is_drawn_as_a_whole_one(text: str, data: st.DataObject) -> None:
+@given(nasty_text(), st.booleans(), st.data())
+def test_a_text_that_comes_in_pieces_is_drawn_as_a_whole_one(
+    text: str, tabs: bool, data: st.DataObject
+) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
-    growing = GrowingText()
+    growing = GrowingText(tabs=tabs)
     drawn = [growing.feed(text[a:b]) for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    assert "".join(drawn) + growing.finish() == sanitise(text)
+    assert "".join(drawn) + growing.finish() == sanitise(text, tabs=tabs)
 
 
 @pytest.mark.parametrize("name", NASTY)

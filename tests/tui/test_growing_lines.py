@@ -9,9 +9,9 @@ from textual.content import Content
 from textual.selection import SELECT_ALL
 
 from local_agent.tui.growing_lines import JoinedLines, PlainLines
-from local_agent.tui.lines import BLANK, Line, selected_text
+from local_agent.tui.lines import BLANK, TAB_SIZE, Line, selected_text
 
-pieces = st.sampled_from(["word ", "a", " ", "\n", "long" * 9, "漢字", "e\u0301", "  indented", "\n\n"])
+pieces = st.sampled_from(["word ", "a", " ", "\n", "long" * 9, "漢字", "e\u0301", "  indented", "\n\n", "\t"])
 texts = st.lists(pieces, max_size=40)
 
 
@@ -21,7 +21,7 @@ def test_rows_fit_and_hold_all_of_the_text(parts: list[str], width: int) -> None
     lines = PlainLines(width, text)
     assert all(cell_len(line.content.plain.rstrip()) <= width for line in lines)
     # Spaces at the very end that fit on no row are not drawn.
-    assert selected_text(lines, SELECT_ALL).rstrip(" ") == text.rstrip(" ")
+    assert selected_text(lines, SELECT_ALL).rstrip(" ") == text.expandtabs(TAB_SIZE).rstrip(" ")
 
 
 @given(texts, st.integers(4, 30))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +14,10 @@ from textual.selection import SELECT_ALL, Selection
 
 from local_agent.domain.text import sanitise
 from local_agent.tui.glyphs import ASCII
-from local_agent.tui.lines import selected_text
+from local_agent.tui.lines import Code, Line, selected_text
+from local_agent.tui.markdown.code import code_blocks
 from local_agent.tui.markdown.growing import GrowingMarkdown
+from local_agent.tui.markdown.inline import links
 from local_agent.tui.markdown.typeset import Typesetter
 
 SAMPLE = """# Title
@@ -25,6 +30,10 @@ Some *emph* and **bold** with `code`, [a link](http://x.y/z) and <http://auto.li
 
 1. first
 2. second
+
+7) seventh, ~~gone~~
+8) - [ ] to do
+   - [x] done
 
 > quoted words
 
@@ -59,6 +68,7 @@ PIECES = [
     "<x>",
     "   ",
     "\t",
+    "\tdeep  \n",
     "漢字",
     "===\n",
 ]
@@ -84,6 +94,10 @@ def test_how_everything_looks() -> None:
         "",
         "1. first",
         "2. second",
+        "",
+        "7) seventh, gone",
+        "8) ☐ to do",
+        "   ☑ done",
         "",
         "▏ quoted words",
         "",
@@ -132,7 +146,7 @@ async def test_a_text_that_grew_looks_like_one_that_came_whole(source: str, size
         start, turn = start + size, turn + 1
     await growing.finish()
     assert [line.content.plain for line in growing.lines] == [
-        line.content.plain for line in Typesetter(50).typeset(sanitise(source))
+        line.content.plain for line in Typesetter(50).typeset(sanitise(source, tabs=True))
     ]
 
 
@@ -167,6 +181,100 @@ def test_a_selection_has_no_decoration_and_no_soft_breaks() -> None:
     lines = Typesetter(20).typeset("some words that wrap around\n\n```py\nlong_name = another_name + 1\n```")
     assert selected_text(lines, SELECT_ALL).split("\n\n") == [
         "some words that wrap around",
-        "\nlong_name = another_name + 1",
+        "long_name = another_name + 1",
     ]
     assert selected_text(lines, Selection(Offset(5, 0), Offset(4, 1))) == "words that wrap arou"
+
+
+def test_several_rows_are_copied_as_the_markdown_that_they_are() -> None:
+    source = """\
+## Steps
+
+1. read *everything* that stands here
+   - [x] even this
+
+> one
+> two
+
+| name | what |
+|---|---:|
+| a \\| b | a cell of many words that wraps |
+
+- end
+"""
+    lines = Typesetter(24).typeset(source)
+    # The emphasis is drawn and not written; everything else is as it was.
+    assert selected_text(lines, SELECT_ALL) == source.replace("*", "").rstrip("\n")
+    assert selected_text(lines, Selection(Offset(0, 0), Offset(5, 0))) == "Steps", "of one row its words"
+    below = Selection(Offset(6, 2), Offset(9, 5))
+    assert selected_text(lines, below).startswith("d everything that stands here\n   - [x]"), "begun in a row"
+
+
+def test_a_long_address_is_short_on_screen_and_whole_in_a_copy() -> None:
+    url = f"https://example.com/{'long/' * 20}end"
+    (line,) = Typesetter(60).typeset(f"see [the page]({url}) now")
+    assert line.content.plain == "see the page (example.com/…) now"
+    assert selected_text([line], SELECT_ALL) == f"see the page ({url}) now"
+    assert [found[2] for found in links(line.content)] == [url]
+
+
+@pytest.mark.parametrize(
+    ("written", "drawn", "urls"),
+    [
+        ("<https://a.b/c>", "https://a.b/c", ["https://a.b/c"]),
+        ("at https://a.b/c_(d)_e.", "at https://a.b/c_(d)_e.", ["https://a.b/c_(d)_e"]),
+        ("(https://a.b/x_(y))", "(https://a.b/x_(y))", ["https://a.b/x_(y)"]),
+        ("[https://bank.com](https://evil.com)", "https://bank.com (https://evil.com)", ["https://evil.com"]),
+        (
+            "[раypal](https://раypal.com)",
+            "раypal (https://xn--ypal-43d9g.com)",
+            ["https://xn--ypal-43d9g.com"],
+        ),
+        ("[me](mailto:me@a.b)", "me (mailto:me@a.b)", ["mailto:me@a.b"]),
+        ("[x](javascript:alert)", "[x](javascript:alert)", []),
+        ("`https://a.b`", "https://a.b", []),
+        ("party 🎉", "party 🎉", []),
+    ],
+)
+def test_where_a_link_leads_is_seen(written: str, drawn: str, urls: list[str]) -> None:
+    (line,) = Typesetter(60).typeset(written)
+    assert (line.content.plain, [url for _, _, url in links(line.content)]) == (drawn, urls)
+
+
+def blocks_of(lines: Sequence[Line]) -> list[tuple[Code, int, int]]:
+    """The code blocks that were drawn, with their first row of code and their last one."""
+    found = []
+    for part, rows in groupby(enumerate(lines), lambda row: row[1].part):
+        if isinstance(part, Code):
+            places = [y for y, line in rows if line.joint or line.gutter < len(line.content)]
+            found.append((part, places[0], places[-1]))
+    return found
+
+
+@given(documents, st.integers(6, 90))
+def test_code_is_copied_as_it_was_written(source: str, width: int) -> None:
+    lines = Typesetter(width).typeset(source)
+    blocks = blocks_of(lines)
+    assert [part.source for part, _, _ in blocks] == code_blocks(source)
+    for part, top, bottom in blocks:
+        whole = Selection(Offset(0, top), Offset(len(lines[bottom].content), bottom))
+        assert selected_text(lines, whole) == part.source
+
+
+code_lines = st.lists(
+    st.sampled_from(["\t", "x", "  ", "def f(a):", "漢字", "e\u0301", "`", "a" * 30, "| b", "👍🏽", "# c"]),
+    max_size=6,
+).map("".join)
+
+
+@given(st.lists(code_lines, min_size=1, max_size=8), st.integers(4, 60), st.data())
+def test_any_piece_of_code_is_a_piece_of_its_source(
+    written: list[str], width: int, data: st.DataObject
+) -> None:
+    body = "\n".join(written)
+    lines = Typesetter(width).typeset(f"~~~py\n{body}\n~~~")
+    ends = st.tuples(st.integers(1, len(lines) - 1), st.integers(0, width))
+    (top, left), (bottom, right) = sorted([data.draw(ends), data.draw(ends)])
+    piece = selected_text(lines, Selection(Offset(left, top), Offset(right, bottom)))
+    assert piece in body
+    assert selected_text(lines, Selection(Offset(0, 1), None)) == body

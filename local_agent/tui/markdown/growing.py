@@ -29,8 +29,8 @@ class GrowingMarkdown:
         self.lines = JoinedLines()
         self.typesetter = Typesetter(width, glyphs)
         self.source = ""
-        """Everything fed, sanitised."""
-        self._arriving = GrowingText()
+        """Everything fed, sanitised but for its tabs."""
+        self._arriving = GrowingText(tabs=True)
         self._finished: list[str] = []
         self._open = ""
         self._long: _LongBlock | None = None
@@ -116,7 +116,7 @@ class _LongBlock:
             blank = not line.strip()
             if not nested and blank:
                 return True
-            inside = blank or line.startswith(" ") or _LIST_OR_QUOTE.match(line) is not None
+            inside = blank or line.startswith((" ", "\t")) or _LIST_OR_QUOTE.match(line) is not None
             if nested and after_blank and not inside:
                 return True
             after_blank = blank

@@ -9,7 +9,7 @@ from markdown_it.tree import SyntaxTreeNode
 from textual.content import Content
 
 from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.lines import BLANK, Line, indented, wrap
+from local_agent.tui.lines import BLANK, Line, TableRow, indented, wrap
 from local_agent.tui.markdown.inline import inline
 
 GAP = 2
@@ -17,6 +17,8 @@ NARROWEST = 6
 """Cells of a column below which a table is set as records."""
 
 _ALIGNMENTS = {"text-align:right": "right", "text-align:center": "center"}
+_DASHES = {"left": "---", "right": "---:", "center": ":---:"}
+_BAR = "\\|"
 
 
 def table(node: SyntaxTreeNode, width: int, glyphs: Glyphs) -> list[Line]:
@@ -30,17 +32,23 @@ def table(node: SyntaxTreeNode, width: int, glyphs: Glyphs) -> list[Line]:
     widths = _share(wanted, width - GAP * (columns - 1))
     if min(widths) < min(NARROWEST, *(max(size, 1) for size in wanted)):
         return _records(rows, width)
-    heading, *body = rows
-    lines = _row([cell.stylize("bold") for cell in heading], widths, alignments)
+    sources = [_source(row) for part in node.children for row in part.children]
+    lines = _row([cell.stylize("bold") for cell in rows[0]], widths, alignments, sources[0])
     rule = glyphs.rule * (sum(widths) + GAP * (columns - 1))
-    lines.append(Line(Content.styled(rule, "$text-muted"), gutter=len(rule)))
-    for row in body:
-        lines.extend(_row(row, widths, alignments))
+    dashes = TableRow(f"|{'|'.join(_DASHES[alignment] for alignment in alignments)}|")
+    lines.append(Line(Content.styled(rule, "$text-muted"), gutter=len(rule), part=dashes))
+    for row, source in zip(rows[1:], sources[1:], strict=True):
+        lines.extend(_row(row, widths, alignments, source))
     return lines
 
 
 def _head(node: SyntaxTreeNode) -> SyntaxTreeNode:
     return node.children[0].children[0]
+
+
+def _source(row: SyntaxTreeNode) -> TableRow:
+    cells = (cell.children[0].content if cell.children else "" for cell in row.children)
+    return TableRow(f"| {' | '.join(cell.replace('|', _BAR) for cell in cells)} |")
 
 
 def _cell(node: SyntaxTreeNode) -> Content:
@@ -65,7 +73,9 @@ def _share(wanted: Sequence[int], room: int) -> list[int]:
     return widths
 
 
-def _row(cells: Sequence[Content], widths: Sequence[int], alignments: Sequence[str]) -> list[Line]:
+def _row(
+    cells: Sequence[Content], widths: Sequence[int], alignments: Sequence[str], source: TableRow
+) -> list[Line]:
     columns = [wrap(cell, size) for cell, size in zip(cells, widths, strict=False)]
     lines = []
     for parts in zip_longest(*columns, fillvalue=BLANK):
@@ -73,7 +83,7 @@ def _row(cells: Sequence[Content], widths: Sequence[int], alignments: Sequence[s
             _aligned(part.content, size, alignment)
             for part, size, alignment in zip(parts, widths, alignments, strict=False)
         ]
-        lines.append(Line(Content(" " * GAP).join(pieces).rstrip()))
+        lines.append(Line(Content(" " * GAP).join(pieces).rstrip(), part=source))
     return lines
 
 
