@@ -58,6 +58,8 @@ class Dialog(ModalScreen[AnswerT]):
         Binding("down,right,tab", "move('cursor_down')", "Down", show=False),
     ]
 
+    preselected: ClassVar[int] = 0
+    """The choice that Enter gives at first; another one than the safe one where it was asked for just now."""
     row_list = query_one(RowList)
 
     def __init__(
@@ -100,7 +102,7 @@ class Dialog(ModalScreen[AnswerT]):
 
     def _listen(self) -> None:
         self._pause = None
-        self.row_list.highlighted = 0
+        self.row_list.highlighted = self.preselected
 
     def on_resize(self) -> None:
         # The choices stay in sight however small the terminal: what gives way is the text.

@@ -52,6 +52,10 @@ class LinesView(Widget):
     async def catch_up(self) -> None:
         """Set the rows for the width there is now."""
 
+    def decorated(self, line: Line, y: int) -> Line:
+        """Row ``y`` as it is drawn now; its characters stay the same, so that what is selected does."""
+        return line
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self.lines_for(width)) if width else 0
 
@@ -68,6 +72,7 @@ class LinesView(Widget):
             chosen = self.parent.chosen
             spot = chosen[1] if chosen is not None and chosen[0] is self else None
             line = marked(lines, y, self.parent.sought, spot)
+        line = self.decorated(line, y)
         segments: list[Segment] = []
         x = 0
         for text, style in self._selected(line, y).render(base, end="", parse_style=_style):
@@ -79,7 +84,8 @@ class LinesView(Widget):
         return strip.adjust_cell_length(width, base.rich_style)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        return selected_text(self.lines_for(self.size.width), selection), "\n"
+        text = selected_text(self.lines_for(self.size.width), selection)
+        return (text, "\n\n") if text else None
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()
