@@ -88,6 +88,10 @@ class PhaseLine(Static):
         self._first_piece = 0.0
         self._tick_timer: Timer | None = None
 
+    def set_moving(self, moving: bool) -> None:
+        """Whether the sign before the words moves."""
+        self._frames, self._frame = self._glyphs.spinner if moving else self._glyphs.waiting, 0
+
     def begin(self, words: str = "asking", characters: int = 0) -> None:
         """A turn begins, with a question of so many characters."""
         self._words, self._note, self._progress = words, "", ""
