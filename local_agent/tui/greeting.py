@@ -49,7 +49,10 @@ class Greeting:
         """Ask for branch, last session and model; each is shown as it comes."""
         from importlib.util import find_spec
 
-        from local_agent.runtime.workspace import git_branch  # with the runtime, after the first paint
+        # With the runtime, after the first paint.
+        from local_agent.runtime.machine import memory_bytes
+        from local_agent.runtime.suggested import suggested_model
+        from local_agent.runtime.workspace import git_branch
 
         screen = self._screen
         branch = await asyncio.to_thread(git_branch, screen.launch.options.workspace)
@@ -70,6 +73,7 @@ class Greeting:
             model=conversation.model,
             backend=conversation.backend_kind,
             address=runtime.engines.current.address,
+            suggested=suggested_model(memory_bytes()).name,
             missing=await self._missing(runtime, conversation.model),
         )
         screen.show_facts()

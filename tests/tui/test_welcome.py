@@ -68,7 +68,7 @@ def test_where_you_are_what_answers_and_how_to_get_back() -> None:
             Missing.MODEL,
             "model   Ollama at http://127.0.0.1:11434 has no model yet",
             [
-                "ollama pull qwen3:4b  in another terminal gets one",
+                "f4, /pull           gets one, such as qwen3:4b",
                 "f3                  the built-in engine, with a small model",
             ],
         ),

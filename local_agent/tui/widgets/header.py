@@ -25,6 +25,8 @@ class HeaderFacts(NamedTuple):
     read_only: bool = False
     unsaved: bool = False
     """Something on screen is not on disk."""
+    thinking: str = ""
+    """How much the model is to think, in words; empty while it is left to itself."""
 
 
 class Header(Widget):
@@ -47,8 +49,9 @@ class Header(Widget):
         dot = f" {self._glyphs.dot} "
         folder = Content.styled(one_line(facts.folder), "$text")
         place = Content.assemble(one_line(facts.branch), dot, folder) if facts.branch else folder
-        model, meter = Content(one_line(facts.model)), self._meter()
+        model, thinking, meter = Content(one_line(facts.model)), Content(facts.thinking), self._meter()
         for left, right in (
+            (place, Content(dot).join([part for part in (model, thinking, meter) if part])),
             (place, Content(dot).join([part for part in (model, meter) if part])),
             (place, model or meter),
             (folder, model or meter),

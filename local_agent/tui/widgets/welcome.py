@@ -21,7 +21,6 @@ from local_agent.tui.workspace_names import folder_name, short_path
 LABEL_WIDTH = 8
 KEYS_WIDTH = 20
 ROOMY_WIDTH = 56
-SUGGESTED_MODEL = "qwen3:4b"
 
 
 class Missing(StrEnum):
@@ -49,6 +48,9 @@ class WelcomeFacts:
     latest: SessionInfo | None = None
     missing: Missing = Missing.NOT_KNOWN_YET
     saved: bool = True
+    suggested: str = "qwen3:4b"
+    """A first model, where there is none."""
+    pull_key: str = "f4"
     demo_key: str = "f3"
     sessions_key: str = "ctrl+s"
     help_key: str = "f1"
@@ -151,7 +153,7 @@ def _ways(facts: WelcomeFacts) -> list[tuple[tuple[str, ...], Content]]:
     if facts.missing is Missing.SERVER:
         ways.append((("ollama serve",), "in another terminal starts it"))
     elif facts.missing is Missing.MODEL:
-        ways.append(((f"ollama pull {SUGGESTED_MODEL}",), "in another terminal gets one"))
+        ways.append(((facts.pull_key, "/pull"), f"gets one, such as {one_line(facts.suggested)}"))
     elif facts.missing is Missing.CONSENT:
         ways.append((("enter",), "asks you before anything is sent"))
     if facts.missing in (Missing.SERVER, Missing.MODEL) and facts.embedded_possible:
