@@ -14,6 +14,8 @@ class LaunchOptions:
     resume: str | None = None
     """A canonical handle, already looked up."""
     model: str | None = None
+    allow_cloud: bool = False
+    """This one conversation may go where its model runs, if that is elsewhere."""
     gguf: Path | None = None
     demo: bool = False
     save: bool = True

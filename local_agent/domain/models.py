@@ -81,6 +81,17 @@ class ModelInfo:
         return self.family.replace("-", "") == "gptoss" or "gpt-oss" in self.name.lower()
 
 
+class Reason(StrEnum):
+    """Why a conversation runs on its model."""
+
+    FLAG = "--model"
+    SESSION = "the session"
+    SETTINGS = "ollama.model"
+    REMEMBERED = "your last choice"
+    CHOSEN = "chosen here"
+    AUTO = "automatic"
+
+
 class Fit(StrEnum):
     """Whether this machine can hold a model with its window; a guess from sizes, never a refusal."""
 

@@ -14,7 +14,7 @@ from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice, Usage
 from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
 from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReported
 from local_agent.domain.mirror import Mirrored
-from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.domain.models import ModelInfo, ServerState, Thinking
 from local_agent.domain.sessions import Holder, SessionInfo
 from local_agent.domain.titles import given_title
 from local_agent.runtime.journal import ConversationJournal
@@ -99,6 +99,20 @@ class Conversation:
         return self._planner.info
 
     @property
+    def planner(self) -> Planner:
+        """What its turns are asked with, and on which model."""
+        return self._planner
+
+    @property
+    def thinking(self) -> Thinking | None:
+        """What is wanted of the model; None leaves it to the model."""
+        return self._planner.thinking
+
+    def set_thinking(self, value: Thinking | None) -> None:
+        """From the next turn on, in this conversation; None is again what the settings say."""
+        self._planner.thinking = value
+
+    @property
     def window(self) -> int:
         """Context window in tokens that requests are sent with; 0 while unknown."""
         return self._planner.window
@@ -181,11 +195,12 @@ class Conversation:
             raise UsageError("There is nothing to rename yet.", "Ask something first.")
         await held.rename(given_title(title))
 
-    async def set_model(self, name: str) -> None:
-        """Use ``name`` from the next turn on, and remember it with the session."""
-        await self._planner.choose(name)
+    async def set_model(self, name: str | None) -> None:
+        """Use ``name`` from the next turn on, None: whichever suits; remember it with the session."""
+        router = self._planner.router
+        await (router.route() if name is None else router.choose(name))
         if self._journal.held is not None:
-            await self._journal.held.set_model(name, pinned=True)
+            await self._journal.held.set_model(router.name, pinned=router.pinned)
 
     async def errors(self) -> list[ErrorRecord]:
         """The trail of failed turns, newest last."""

@@ -8,11 +8,12 @@ from pathlib import Path
 from local_agent.agent.prompt import INSTRUCTIONS_LIMIT, question_context, system_prompt
 from local_agent.agent.turn import TurnPlan
 from local_agent.config.settings import Settings
+from local_agent.config.wishes import Wishes, wishes_for
 from local_agent.domain.entries import Entry
-from local_agent.domain.errors import ModelError, ModelErrorKind
-from local_agent.domain.models import Location, ModelInfo
+from local_agent.domain.models import ModelInfo, Thinking
 from local_agent.domain.ports import Backend
-from local_agent.llm.windows import choose_model, choose_window, default_max_output
+from local_agent.llm.windows import choose_window, default_max_output, think_for
+from local_agent.runtime.routing import Router
 
 UNPREPARED_WINDOW = 4096
 
@@ -21,61 +22,62 @@ class Planner:
     """The choices of one conversation. A change counts from the next turn on."""
 
     def __init__(
-        self,
-        backend: Backend,
-        settings: Settings,
-        workspace_root: str,
-        *,
-        wanted_model: str = "",
-        pinned: bool = False,
-        memory: int | None = None,
+        self, router: Router, settings: Settings, workspace_root: str, *, memory: int | None = None
     ) -> None:
-        self.backend = backend
-        self.pinned = pinned
+        self.router = router
         self._settings = settings
         self._workspace_root = workspace_root
-        self._wanted = wanted_model
         self._memory = memory
-        self._model: ModelInfo | None = None
-        self._problem: ModelError | None = None
-        self._may_cut = False
-        self._preparing = asyncio.Lock()
+        self._thinking: Thinking | None = None
         self._last_context = ""
+
+    @property
+    def backend(self) -> Backend:
+        """Where the conversation runs."""
+        return self.router.backend
+
+    @property
+    def pinned(self) -> bool:
+        """Whether a person chose the model for this conversation."""
+        return self.router.pinned
 
     @property
     def model(self) -> str:
         """The model the next turn runs on; empty while none is chosen."""
-        return self._model.name if self._model is not None else self._wanted
+        return self.router.name
 
     @property
     def info(self) -> ModelInfo | None:
         """What is known of the chosen model."""
-        return self._model
+        return self.router.model
 
     @property
     def window(self) -> int:
         """Tokens; 0 while the model is not known."""
-        if self._model is None:
-            return 0
-        return choose_window(self._settings.ollama.num_ctx, self._model, self._memory)
+        return choose_window(self.wishes.num_ctx, self.info, self._memory) if self.info is not None else 0
+
+    @property
+    def wishes(self) -> Wishes:
+        """What is set for the chosen model."""
+        return wishes_for(self._settings, self.model)
+
+    @property
+    def thinking(self) -> Thinking | None:
+        """What is wanted of the model: the person's word in this conversation, else what is set for it."""
+        return self._thinking if self._thinking is not None else self.wishes.thinking
+
+    @thinking.setter
+    def thinking(self, value: Thinking | None) -> None:
+        self._thinking = value
+
+    @property
+    def think(self) -> Thinking | None:
+        """What the model is sent of that; None is not sent."""
+        return think_for(self.info, self.thinking)
 
     async def prepare(self) -> None:
         """Choose a model if none is; a failure is kept for the next turn, which records and shows it."""
-        async with self._preparing:
-            if self._model is not None:
-                return
-            try:
-                self._model = await self._find_model()
-                self._problem = None
-            except ModelError as error:
-                self._problem = error
-
-    async def choose(self, name: str) -> None:
-        """Use ``name`` from the next turn on. Raises ``ModelError`` when it is not there."""
-        model = await self.backend.describe(name)
-        self._refuse_foreign(model)
-        async with self._preparing:
-            self._model, self._problem, self._wanted, self.pinned = model, None, name, True
+        await self.router.find()
 
     async def plan(self, text: str, parent: int | None, context: str | None = None) -> TurnPlan:
         """Everything a turn needs; never raises for a server or a model that is not there.
@@ -89,36 +91,9 @@ class Planner:
         """A question is stored; what it was given need not be given again."""
         self._last_context = question.context or self._last_context
 
-    async def _find_model(self) -> ModelInfo:
-        state = await self.backend.state()
-        if not state.reachable:
-            raise ModelError(ModelErrorKind.UNREACHABLE, state.problem, state.hint)
-        self._may_cut = state.cuts_prompts
-        name = self._wanted
-        if not name:
-            chosen = choose_model(state.models, None, self._memory)
-            if chosen is None:
-                raise ModelError(
-                    ModelErrorKind.NO_MODEL,
-                    "The server has no model to chat with.",
-                    "Get one, such as: ollama pull qwen3:4b",
-                )
-            name = chosen.name
-        model = await self.backend.describe(name)
-        self._refuse_foreign(model)
-        return model
-
-    def _refuse_foreign(self, model: ModelInfo) -> None:
-        if self._settings.privacy.local_only and model.location is not Location.LOCAL:
-            raise ModelError(
-                ModelErrorKind.UNAUTHORIZED,
-                f"{model.name} does not run on this machine, and privacy.local_only is on.",
-                "Choose a local one with /model.",
-            )
-
     def build(self, text: str, parent: int | None, context: str | None = None) -> TurnPlan:
         """A plan from what is known now: enough to store a question whose turn is stopped already."""
-        chosen = self._settings.model
+        wishes = self.wishes
         window = self.window or UNPREPARED_WINDOW
         return TurnPlan(
             text=text,
@@ -127,13 +102,13 @@ class Planner:
             # A byte of instructions for each token of the window fills about a quarter of it.
             system_prompt=system_prompt(Path(self._workspace_root), limit=min(INSTRUCTIONS_LIMIT, window)),
             model=self.model,
-            model_digest=self._model.digest if self._model is not None else "",
+            model_digest=self.info.digest if self.info is not None else "",
             window=window,
-            max_output=chosen.max_output or default_max_output(window),
-            think=chosen.thinking,
-            keep_alive=self._settings.ollama.keep_alive,
-            options=dict(chosen.options),
-            watchdog_seconds=chosen.watchdog_seconds,
-            may_cut=self._may_cut,
-            refusal=self._problem,
+            max_output=wishes.max_output or default_max_output(window),
+            think=self.think,
+            keep_alive=wishes.keep_alive,
+            options=dict(wishes.options),
+            watchdog_seconds=self._settings.model.watchdog_seconds,
+            may_cut=self.router.may_cut,
+            refusal=self.router.problem,
         )

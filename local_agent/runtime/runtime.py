@@ -24,6 +24,7 @@ from local_agent.runtime.engines import Engines
 from local_agent.runtime.facts import RuntimeFacts, gather_facts
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.machine import memory_bytes
+from local_agent.runtime.models import Models
 from local_agent.runtime.planning import Planner
 from local_agent.runtime.set_aside import SetAside, left_behind
 from local_agent.runtime.workspace import git_root_commit
@@ -46,6 +47,7 @@ class Runtime:
         self.wants_demo = False
         self.engines = engines
         self._store = store
+        self.models = Models(engines, settings, options, paths, store.speeds)
         self._git_root_commit: str | None = None
 
     @classmethod
@@ -212,7 +214,8 @@ class Runtime:
         self._git_root_commit = await asyncio.to_thread(git_root_commit, Path(self.workspace_root))
         crash = await asyncio.to_thread(engine_crash_report, self.paths.engine_marker)
         left = await asyncio.to_thread(left_behind, self.paths.unsaved)
-        self.startup_notices = (*self._store.notices, *((crash,) if crash else ()), *left)
+        unread = self.models.remembered()[1]
+        self.startup_notices = (*self._store.notices, *(line for line in (crash, unread) if line), *left)
         gguf = self.options.gguf or self.settings.embedded.gguf
         if self.options.demo:
             gguf = await asyncio.to_thread(self.engines.cached_demo)
@@ -222,26 +225,8 @@ class Runtime:
         return self
 
     def _planner(self, info: SessionInfo | None) -> Planner:
-        """Model by precedence: the flag, the session's pin, the settings, the session's last, by itself."""
-        flag = self.options.model
-        forced_backend = flag or self.options.gguf or self.options.demo
-        backend = self.engines.current
-        if info is not None and not forced_backend:
-            backend = self.engines.get(info.backend, info.host)
-        wanted = flag or ""
-        if not wanted and info is not None and backend.kind == info.backend:
-            wanted = info.model
-        if not wanted and backend.kind == "ollama":
-            wanted = self.settings.ollama.model or ""
-        pinned = flag is not None or (info is not None and info.model_pinned)
-        return Planner(
-            backend,
-            self.settings,
-            self.workspace_root,
-            wanted_model=wanted,
-            pinned=pinned,
-            memory=memory_bytes(),
-        )
+        router = self.models.router(info)
+        return Planner(router, self.settings, self.workspace_root, memory=memory_bytes())
 
     async def _continue(self, held: HeldSession) -> Conversation:
         planner = self._planner(held.info)
