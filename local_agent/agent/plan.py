@@ -37,6 +37,8 @@ class TurnPlan:
     """The server shortens long prompts by itself instead of refusing them."""
     refusal: ModelError | None = None
     """Known beforehand to fail: the question is stored and the failure recorded, nothing is sent."""
+    notices: tuple[str, ...] = ()
+    """What the person should know before the answer comes."""
     unsent: Callable[[], Draft | None] | None = None
     """See ``Opening``."""
 

@@ -71,6 +71,8 @@ class RunningTurn:
         else:
             self._started = True
             self._emit(TurnStarted(turn.handle, turn.id, turn.question))
+            for notice in self._plan.notices:
+                self._emit(Notice(notice))
             await self._carry_out(turn)
         finally:
             self.events.put_nowait(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from local_agent.agent.prompt import INSTRUCTIONS_LIMIT, question_context, system_prompt
@@ -85,7 +86,9 @@ class Planner:
         ``context`` is what a question that is asked again was given the first time.
         """
         await self.prepare()
-        return await asyncio.to_thread(self.build, text, parent, context)
+        plan = await asyncio.to_thread(self.build, text, parent, context)
+        note = self.router.take_note()
+        return replace(plan, notices=(note,)) if note else plan
 
     def asked(self, question: Entry) -> None:
         """A question is stored; what it was given need not be given again."""
