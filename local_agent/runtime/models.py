@@ -45,6 +45,10 @@ class Models:
         self.speeds = speeds
         """Asks how fast each model was in its last turns on this machine, by full name."""
 
+    def adopt(self, settings: Settings) -> None:
+        """Choose and judge by other settings from now on."""
+        self._settings = settings
+
     def pull(self, name: str) -> AsyncGenerator[PullProgress, None]:
         """Fetch a model through the Ollama server; closing ends it, and again goes on from there."""
         return self._engines.server.pull(name)

@@ -76,6 +76,10 @@ class Planner:
         """What the model is sent of that; None is not sent."""
         return think_for(self.info, self.thinking)
 
+    def adopt(self, settings: Settings) -> None:
+        """Ask by other settings from the next turn on."""
+        self._settings = settings
+
     async def prepare(self) -> None:
         """Choose a model if none is; a failure is kept for the next turn, which records and shows it."""
         await self.router.find()
