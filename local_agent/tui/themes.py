@@ -94,13 +94,13 @@ class Palette:
 # fmt: off
 PALETTES = (
     Palette(
-        "ink", "blue on slate, the usual dark one", True,
+        "ink", "blue on slate, the usual dark", True,
         ("#14161b", "#1a1d23", "#242831"), "#d7d9de", "#949aa8",
         accent="#93a9f5", good="#86c08f", warn="#dcb26a", bad="#ef8a80",
         code=("#93a9f5", "#86c08f", "#dcb26a"),
     ),
     Palette(
-        "ember", "amber on burnt brown, for the evening", True,
+        "ember", "amber on burnt brown", True,
         ("#17120f", "#1e1814", "#2b221c"), "#e3d8cc", "#a8998a",
         accent="#e8a45c", good="#a3bd72", warn="#e3c565", bad="#f08a72",
         code=("#e8a45c", "#a3bd72", "#d7a3c6"),
@@ -124,13 +124,13 @@ PALETTES = (
         code=("#c5a1f0", "#92c79a", "#f0a27f"),
     ),
     Palette(
-        "beacon", "black and bright, the highest contrast", True,
+        "beacon", "bright on black, most contrast", True,
         ("#000000", "#0a0a0a", "#1c1c1c"), "#ffffff", "#d0d0d0",
         accent="#ffd84d", good="#7df59a", warn="#ffc14d", bad="#ffa69e",
         code=("#ffd84d", "#7df59a", "#8fd3ff"),
     ),
     Palette(
-        "paper", "blue on warm white, the usual light one", False,
+        "paper", "blue on warm white, the usual light", False,
         ("#fbfaf7", "#f5f3ee", "#eae7df"), "#23262d", "#5c606a",
         accent="#3f56b8", good="#2c6a3a", warn="#7d5406", bad="#aa2c22",
         code=("#3f56b8", "#2c6a3a", "#7d5406"),
@@ -154,7 +154,7 @@ PALETTES = (
         code=("#2f6616", "#0f6551", "#804a13"),
     ),
     Palette(
-        "chalk", "black on pure white, the highest contrast", False,
+        "chalk", "black on white, most contrast", False,
         ("#ffffff", "#f6f6f6", "#e8e8e8"), "#000000", "#3d3d3d",
         accent="#00308f", good="#004d1a", warn="#5c3a00", bad="#8a0010",
         code=("#00308f", "#004d1a", "#5b1a7a"),

@@ -13,6 +13,8 @@ from local_agent.tui.glyphs import Glyphs
 if TYPE_CHECKING:
     from local_agent.runtime.conversation import Conversation
     from local_agent.runtime.runtime import Runtime
+    from local_agent.tui.configuring import Configuring
+    from local_agent.tui.launch import Launch
 
 NoticeKind = Literal["information", "warning", "error"]
 
@@ -23,6 +25,14 @@ class Doors(Screen[None]):
     runtime: Runtime | None = None
     conversation: Conversation | None = None
     glyphs: Glyphs
+    launch: Launch
+
+    @property
+    def configuring(self) -> Configuring:
+        """What can be set, and who changes it."""
+        from local_agent.tui.configuring import Configuring
+
+        return Configuring(self)
 
     def notify_line(self, text: str, kind: NoticeKind = "information") -> None:
         """Say one line to the person."""
