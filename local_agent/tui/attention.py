@@ -57,7 +57,7 @@ class Attention:
 
 
 def announcement(setting: str, words: str, environment: Mapping[str, str] = os.environ) -> str:
-    """What to write to the terminal; empty for ``off``. ``auto`` rings where no notification is known to work."""
+    """What to write to the terminal, empty for ``off``; ``auto`` rings where no notification is known."""
     form = _form(environment)
     if setting == "off":
         return ""

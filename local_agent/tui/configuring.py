@@ -1,4 +1,4 @@
-"""Settings that a person changes on the screen: written to their config.yaml, and in force where that can be."""
+"""Settings that a person changes on the screen: kept in their config.yaml, in force where that can be."""
 
 from __future__ import annotations
 

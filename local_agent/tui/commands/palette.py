@@ -59,11 +59,14 @@ class PaletteProvider(Provider):
             active.binding.action: key_name(active.binding.key)
             for active in self.screen.active_bindings.values()
         }
-        if hasattr(self.screen, "action_command"):
-            yield from (self._command(command, keys) for command in COMMANDS)
+        if not hasattr(self.screen, "action_command"):
+            yield from self._bound()
+            return
+        yield from (self._command(command, keys) for command in COMMANDS)
         yield from self._bound()
         for theme in known_themes():
-            yield Entry(f"Theme: {theme}", "", partial(setattr, self.app, "theme", theme))
+            wear = partial(self.screen.run_action, f"command('/theme {theme}')")
+            yield Entry(f"Theme: {theme}", "", wear)
 
     def _command(self, command: Command, keys: dict[str, str]) -> Entry:
         key = keys.get(command_action(command.name))
