@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import Origin
 from local_agent.domain.errors import ModelError
+from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import ChatRequest, Opening
 from local_agent.domain.requests import Message
 
@@ -30,6 +31,8 @@ class TurnPlan:
     system_prompt: str = ""
     context: str = ""
     """What the program adds to the question, such as the date."""
+    pictures: tuple[Picture, ...] = ()
+    """What goes along with the question."""
     origin: Origin = Origin.PERSON
     watchdog_seconds: float = 0
     """End the turn after so much silence in mid-reply; 0 only tells of it."""
@@ -50,6 +53,7 @@ class TurnPlan:
             model=self.model,
             model_digest=self.model_digest,
             context=self.context,
+            pictures=self.pictures,
             system_prompt=self.system_prompt,
             origin=self.origin,
             unsent=self.unsent,

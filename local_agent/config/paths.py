@@ -60,6 +60,11 @@ class Paths:
         return self.home / "backups"
 
     @property
+    def picture_objects(self) -> Path:
+        """The pictures that were attached, by digest."""
+        return self.home / "images" / "objects"
+
+    @property
     def unsaved(self) -> Path:
         """What could not be written to the database, as text."""
         return self.home / "unsaved"

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from local_agent.domain.pictures import Picture
+
 
 class Kind(StrEnum):
     """What a node of the tree is."""
@@ -79,6 +81,8 @@ class Entry:
     """For a summary: the id of the first entry that stays in requests after it."""
     created_at: str = ""
     """UTC, ISO 8601 with milliseconds."""
+    pictures: tuple[Picture, ...] = ()
+    """What was attached to a question, in order."""
     readable: bool = True
     """False when the stored bytes could not be read; such an entry is shown as such and never sent."""
 

@@ -20,7 +20,8 @@ from local_agent.domain.entries import (
     Usage,
 )
 from local_agent.domain.events import Phase
-from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.domain.models import ModelInfo, PullProgress, ServerState
+from local_agent.domain.pictures import Picture
 from local_agent.domain.requests import Message
 
 
@@ -106,6 +107,12 @@ class Backend(Protocol):
     async def loaded(self, model: str) -> bool | None:
         """Whether the model is in memory now; None when that can't be known."""
 
+    def pull(self, model: str) -> AsyncGenerator[PullProgress, None]:
+        """Fetch a model; closing the generator ends it, and a later pull goes on from there."""
+
+    async def unload(self, model: str) -> None:
+        """Take the model out of memory; one that is not there is no error."""
+
     async def close(self) -> None:
         """Release connections, threads and memory."""
 
@@ -120,6 +127,7 @@ class Opening:
     model: str
     model_digest: str = ""
     context: str = ""
+    pictures: tuple[Picture, ...] = ()
     system_prompt: str = ""
     """Stored once by digest, for looking; never sent again from there."""
     origin: Origin = Origin.PERSON

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from local_agent.domain.entries import Entry, Kind, ToolCall
+from local_agent.domain.pictures import Picture
 from local_agent.domain.text import normalise
 from local_agent.domain.tree import model_facing, results_by_call
 
@@ -38,6 +39,8 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     tool_name: str = ""
     tool_call_id: str = ""
+    pictures: tuple[Picture, ...] = ()
+    """Of a user message. Their bytes are read when it is sent."""
 
 
 def build_messages(system: str, path: Sequence[Entry], *, asking: bool = True) -> tuple[Message, ...]:

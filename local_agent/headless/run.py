@@ -12,6 +12,7 @@ from typing import Protocol
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.entries import TurnStatus
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.events import Event
@@ -85,7 +86,7 @@ async def _ask(conversation: Conversation, prompt: str, output: Output, receipt:
     read = True
     try:
         with _stopping_on_signals(conversation, received):
-            async with aclosing(conversation.ask(prompt)) as events:
+            async with aclosing(conversation.ask(Prompt(prompt))) as events:
                 async for event in events:
                     receipt.note(event)
                     read = read and _show(output, event)

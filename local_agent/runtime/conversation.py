@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from local_agent.agent.turn import Agent, TurnPlan
-from local_agent.domain.drafts import Draft
+from local_agent.config.settings import Settings
+from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice, Usage
 from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
 from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReported
@@ -20,6 +21,7 @@ from local_agent.domain.titles import given_title
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.planning import Planner
 from local_agent.runtime.saving_news import News, SavingNews
+from local_agent.runtime.search import Search
 from local_agent.store.store import Store
 
 MIRROR_SECONDS = 0.5
@@ -46,6 +48,7 @@ class Conversation:
         self._planner = planner
         self._viewed = viewed
         self._head = head
+        self.search = Search(store, journal, lambda: (self._session_id, self._head))
         self._agent: Agent | None = None
         self._question: Entry | None = None
         self._stop = asyncio.Event()
@@ -139,14 +142,16 @@ class Conversation:
         if tail.turns:
             self._weigh(tail.turns[max(tail.turns)].usage)
 
-    def ask(self, text: str, unsent: Callable[[], Draft | None] | None = None) -> AsyncGenerator[Event, None]:
+    def ask(
+        self, prompt: Prompt, unsent: Callable[[], Draft | None] | None = None
+    ) -> AsyncGenerator[Event, None]:
         """Run one turn. Closing or cancelling the generator records the interruption.
 
         ``unsent`` tells what is left of the person's draft when the question is about to be stored: it
         replaces the saved one in the same transaction, so that the question is always in one of both.
         """
         self._arm()
-        return self._turn(text, self._head, unsent=unsent)
+        return self._turn(prompt, self._head, unsent=unsent)
 
     def retry(self) -> AsyncGenerator[Event, None]:
         """Ask the last question again as a new branch."""
@@ -155,7 +160,8 @@ class Conversation:
 
     async def _retry(self) -> AsyncGenerator[Event, None]:
         question = await self._last_question()
-        async with aclosing(self._turn(question.text, question.parent, question.context)) as events:
+        again = Prompt(question.text, question.pictures)
+        async with aclosing(self._turn(again, question.parent, question.context)) as events:
             async for event in events:
                 yield event
 
@@ -202,6 +208,10 @@ class Conversation:
         if self._journal.held is not None:
             await self._journal.held.set_model(router.name, pinned=router.pinned)
 
+    def adopt(self, settings: Settings) -> None:
+        """Ask by other settings from the next turn on."""
+        self._planner.adopt(settings)
+
     async def errors(self) -> list[ErrorRecord]:
         """The trail of failed turns, newest last."""
         return await self._store.errors(self.info.id) if self.info is not None else []
@@ -234,7 +244,7 @@ class Conversation:
 
     async def _turn(
         self,
-        text: str,
+        prompt: Prompt,
         parent: int | None,
         context: str | None = None,
         unsent: Callable[[], Draft | None] | None = None,
@@ -242,7 +252,8 @@ class Conversation:
         self._require_writable()
         self.busy = True
         try:
-            plan = replace(await self._plan(text, parent, context), unsent=unsent)
+            plan = await self._plan(prompt.text, parent, context)
+            plan = replace(plan, pictures=prompt.pictures, unsent=unsent)
             self._agent = Agent(self._planner.backend, self._journal)
             if self._stop.is_set():
                 self._agent.stop()

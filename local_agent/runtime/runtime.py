@@ -19,12 +19,14 @@ from local_agent.domain.sessions import ListPlace, NewSession, SessionInfo
 from local_agent.domain.titles import given_title, title_from
 from local_agent.llm.crash import engine_crash_report
 from local_agent.llm.demo import DemoProgress
+from local_agent.objects.store import ObjectFolder, ObjectsInMemory
 from local_agent.runtime.conversation import HURRY_SECONDS, Conversation
 from local_agent.runtime.engines import Engines
 from local_agent.runtime.facts import RuntimeFacts, gather_facts
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.models import Models
+from local_agent.runtime.pictures import Pictures
 from local_agent.runtime.planning import Planner
 from local_agent.runtime.set_aside import SetAside, left_behind
 from local_agent.runtime.workspace import git_root_commit
@@ -48,7 +50,16 @@ class Runtime:
         self.engines = engines
         self._store = store
         self.models = Models(engines, settings, options, paths, store.speeds)
+        objects = ObjectFolder(paths.picture_objects) if store.durable else ObjectsInMemory()
+        self.pictures = Pictures(objects)
         self._git_root_commit: str | None = None
+
+    def adopt(self, settings: Settings, conversation: Conversation | None) -> None:
+        """Work by other settings from the next turn on; hosts and engines stay until a restart."""
+        self.settings = settings
+        self.models.adopt(settings)
+        if conversation is not None:
+            conversation.adopt(settings)
 
     @classmethod
     async def open(
@@ -247,7 +258,7 @@ class Runtime:
         def birth(opening: Opening) -> NewSession:
             return NewSession(
                 workspace_root=self.workspace_root,
-                title=title_from(opening.text),
+                title=_title(opening),
                 backend=planner.backend.kind,
                 host=planner.backend.address,
                 model=opening.model,
@@ -257,6 +268,12 @@ class Runtime:
             )
 
         return birth
+
+
+def _title(opening: Opening) -> str:
+    """From the question, or from the picture where there is nothing else."""
+    first = opening.pictures[0].name if opening.pictures else ""
+    return title_from(opening.text if opening.text.strip() else first)
 
 
 async def _opened(database: Path, on_wait: Callable[[bool], None] | None) -> Store:

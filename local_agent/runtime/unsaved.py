@@ -85,6 +85,7 @@ class UnsavedTurns:
             origin=opening.origin,
             text=opening.text,
             context=opening.context,
+            pictures=opening.pictures,
             created_at=opening.asked_at,
         )
         turn = UnsavedTurn(opening, OpenTurn(number, session_id, handle, question))

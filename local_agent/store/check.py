@@ -16,8 +16,9 @@ from sqlalchemy.pool import StaticPool
 from local_agent.domain.entries import Kind
 from local_agent.domain.errors import StoreError
 from local_agent.store import entries
+from local_agent.store.batches import BATCH
 from local_agent.store.copies import SIDE_FILES, newest_copy, way_back
-from local_agent.store.entries import BATCH, Node
+from local_agent.store.entries import Node
 from local_agent.store.examine import Content, connect_readonly, examine
 from local_agent.store.failures import DATABASE_ERRORS, is_damage
 from local_agent.store.migrate import schema_built, schema_of

@@ -7,8 +7,8 @@ import json
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import Session
 
-from local_agent.domain.drafts import Draft
-from local_agent.store import sessions
+from local_agent.domain.drafts import Draft, Prompt, as_one
+from local_agent.store import attachments, sessions
 from local_agent.store.clock import utc_now
 from local_agent.store.models import DraftRow
 from local_agent.store.processes import ProcessIdentity, this_process
@@ -33,7 +33,8 @@ def save(db: Session, root: str, session_id: int | None, draft: Draft) -> None:
         db.add(row)
     _own(row)
     row.text = draft.text
-    row.queue = json.dumps(draft.queue)
+    row.queue = json.dumps([_stored(prompt) for prompt in draft.queue])
+    row.pictures = json.dumps(attachments.to_json(draft.pictures))
     row.updated_at = utc_now()
 
 
@@ -51,16 +52,37 @@ def take(db: Session, root: str, session_id: int | None) -> Draft | None:
     if row is None:
         return None
     _own(row)
-    return Draft(row.text, _queued(row.queue))
+    return _draft(row)
 
 
-def _queued(text: str) -> tuple[str, ...]:
+def pictures(db: Session) -> set[str]:
+    """Digests of what any unsent work refers to."""
+    found = map(_draft, db.scalars(select(DraftRow)))
+    return {picture.sha256 for draft in found for picture in as_one(draft).pictures}
+
+
+def _draft(row: DraftRow) -> Draft:
+    kept = attachments.from_json(attachments.loads(row.pictures))
+    return Draft(row.text, _queued(row.queue), kept)
+
+
+def _stored(prompt: Prompt) -> object:
+    """A prompt of words alone is a string, as it always was."""
+    if not prompt.pictures:
+        return prompt.text
+    return {"text": prompt.text, "pictures": attachments.to_json(prompt.pictures)}
+
+
+def _queued(text: str) -> tuple[Prompt, ...]:
     """The prompts behind a running turn; none where they can't be read."""
-    try:
-        prompts = json.loads(text)
-    except ValueError:
-        return ()
-    return tuple(map(str, prompts)) if isinstance(prompts, list) else ()
+    prompts = attachments.loads(text)
+    return tuple(map(_prompt, prompts)) if isinstance(prompts, list) else ()
+
+
+def _prompt(value: object) -> Prompt:
+    if isinstance(value, dict):
+        return Prompt(str(value.get("text", "")), attachments.from_json(value.get("pictures")))
+    return Prompt(str(value))
 
 
 def _orphan(db: Session, workspace_id: int) -> DraftRow | None:

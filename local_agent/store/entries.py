@@ -6,7 +6,7 @@ ancestor. Ids fall along a path: a parent was written before its children.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,11 +14,11 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin
+from local_agent.store import attachments
+from local_agent.store.batches import MARKS, batches, rows_of
 from local_agent.store.models import EntryRow
 from local_agent.store.salvage import each_readable, or_without
 from local_agent.store.stored_text import calls_from_json, calls_to_json, decode
-
-BATCH = 200
 
 _WALK = """
     WITH RECURSIVE path (id, parent, kind, turn_id, depth) AS (
@@ -33,18 +33,15 @@ _WALK = """
 _WALKS = text(_WALK), text(_WALK.replace("INDEXED BY entries_path", "NOT INDEXED"))
 """The second reads the table, where the index itself is damaged."""
 
-# Always as many marks, so that the statement is compiled once.
-_MARKS = ", ".join("?" * BATCH)
-
 _RESULTS = f"""
     SELECT id, parent FROM entries INDEXED BY entries_of_parent
-    WHERE parent IN ({_MARKS}) AND kind = 'result'
+    WHERE parent IN ({MARKS}) AND kind = 'result'
 """
 
 _TEXTS = f"""
     SELECT id, session_id, turn_id, parent, kind, origin, status, call_number, kept_from, created_at,
            CAST(text AS BLOB), CAST(context AS BLOB), CAST(thinking AS BLOB), calls
-    FROM entries WHERE id IN ({_MARKS})
+    FROM entries WHERE id IN ({MARKS})
 """
 
 _UNLIMITED = 2**62
@@ -86,7 +83,9 @@ def insert_entry(db: Session, entry: Entry) -> Entry:
     )
     db.add(row)
     db.flush()
-    return replace(entry, id=row.id)
+    entry = replace(entry, id=row.id)
+    attachments.add(db, entry)
+    return entry
 
 
 def walk(
@@ -125,8 +124,8 @@ def with_results(db: Session, nodes: Sequence[Node]) -> list[Node]:
     """A path, oldest first, each assistant node followed by the results of its calls."""
     results: dict[int, list[Node]] = {}
     turns = {node.id: node.turn_id for node in nodes if node.kind is Kind.ASSISTANT}
-    for ids in _batches(list(turns)):
-        for key, parent in sorted(or_without(lambda: _rows(db, _RESULTS, ids), ())):  # noqa: B023 - called at once
+    for ids in batches(list(turns)):
+        for key, parent in sorted(or_without(lambda: rows_of(db, _RESULTS, ids), ())):  # noqa: B023 - called at once
             results.setdefault(parent, []).append(Node(key, parent, Kind.RESULT, turns[parent]))
     return [each for node in reversed(nodes) for each in (node, *results.get(node.id, ()))]
 
@@ -137,19 +136,18 @@ def read(db: Session, nodes: Sequence[Node], session_id: int = 0) -> list[Entry]
     ``session_id`` is what an unreadable entry is said to belong to.
     """
     found: dict[int, Entry] = {}
-    for batch in _batches([node.id for node in nodes]):
+    for batch in batches([node.id for node in nodes]):
         found.update(_fetch(db, batch))
+    asked = [node.id for node in nodes if node.kind is Kind.QUESTION]
+    for key, pictures in attachments.of_entries(db, asked).items():
+        if key in found:
+            found[key] = replace(found[key], pictures=pictures)
     return [found.get(node.id) or _unreadable(node, session_id) for node in nodes]
 
 
 def _fetch(db: Session, ids: Sequence[int]) -> dict[int, Entry]:
-    rows = each_readable(ids, lambda some: _rows(db, _TEXTS, some), lambda _: None)
+    rows = each_readable(ids, lambda some: rows_of(db, _TEXTS, some), lambda _: None)
     return {row[0]: entry for row in rows if row is not None and (entry := _entry(row)) is not None}
-
-
-def _rows(db: Session, statement: str, ids: Sequence[int]) -> Sequence[Any]:
-    marks = (*ids, *[ids[-1]] * (BATCH - len(ids)))
-    return db.connection().exec_driver_sql(statement, marks).all()
 
 
 def _entry(row: Sequence[Any]) -> Entry | None:
@@ -195,8 +193,3 @@ def _unreadable(node: Node, session_id: int) -> Entry:
         text="",
         readable=False,
     )
-
-
-def _batches(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(ids), BATCH):
-        yield ids[start : start + BATCH]

@@ -53,7 +53,7 @@ def questions(db: Session, root: str, session_id: int | None, limit: int) -> lis
     others += _inherited(db, and_(*visible, in_trash), limit)
     nodes += sorted(others, key=lambda node: node.id, reverse=True)
     read = entries.read(db, list(dict.fromkeys(nodes))[:limit])
-    texts = [entry.text for entry in read if entry.readable and entry.origin is Origin.PERSON]
+    texts = [entry.text for entry in read if entry.text.strip() and entry.origin is Origin.PERSON]
     return list(dict.fromkeys(texts))
 
 

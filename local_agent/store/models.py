@@ -121,6 +121,22 @@ class EntryRow(Base):
     calls: Mapped[str]
 
 
+class AttachmentRow(Base):
+    """A picture of an entry. Insert only: triggers refuse UPDATE and DELETE."""
+
+    __tablename__ = "attachments"
+    __table_args__ = (Index("attachments_of_object", "sha256"),)
+
+    entry_id: Mapped[int] = mapped_column(ForeignKey("entries.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    sha256: Mapped[str]
+    name: Mapped[str] = mapped_column(StoredText)
+    mime: Mapped[str]
+    size: Mapped[int]
+    width: Mapped[int]
+    height: Mapped[int]
+
+
 class OpenReplyRow(Base):
     """The reply that is streaming now; gone once it is an entry."""
 
@@ -181,6 +197,7 @@ class DraftRow(Base):
     boot_id: Mapped[str]
     text: Mapped[str] = mapped_column(StoredText)
     queue: Mapped[str]
+    pictures: Mapped[str]
     updated_at: Mapped[str]
 
 

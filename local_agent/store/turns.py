@@ -56,6 +56,7 @@ def begin(db: Session, session_id: int, handle: str, opening: Opening) -> OpenTu
             origin=opening.origin,
             text=opening.text,
             context=opening.context,
+            pictures=opening.pictures,
             created_at=now,
         ),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 from textual.timer import Timer
 
-from local_agent.domain.drafts import Draft
+from local_agent.domain.drafts import Draft, as_one
 from local_agent.domain.errors import LeaseLost, StoreError
 from local_agent.domain.text import one_line
 from local_agent.tui.turns import TurnRunner
@@ -40,7 +40,7 @@ class DraftKeeper:
     def unsaved(self) -> str:
         """What was noted last and could not be kept."""
         draft = self._wanted[1]
-        return "" if not self._told or draft == self._saved[1] else "\n\n".join((draft.text, *draft.queue))
+        return "" if not self._told or draft == self._saved[1] else as_one(draft).text
 
     def note(self, conversation: Conversation | None) -> None:
         """Something else is unsent now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from local_agent.domain.drafts import Draft
+from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.errors import LocalAgentError, SessionHeld
 from local_agent.tui.history import TAIL_ENTRIES
 
@@ -64,19 +64,19 @@ async def drop_to_mirror(screen: ChatScreen) -> None:
         screen.notify_line(str(error), "error")
 
 
-async def take_up(screen: ChatScreen, prompt: str) -> None:
+async def take_up(screen: ChatScreen, prompt: Prompt) -> None:
     """Send a prompt to a session that was only read, if nobody holds it any more."""
     runtime, view, queue = screen.runtime, screen.conversation, screen.turns.queue
     if runtime is None or view is None or view.writer is not None:
-        screen.composer.load(prompt)
+        screen.load_prompt(prompt)
         screen.notify_line("This session is open read-only: open another one, or /new.", "warning")
         return
     queue.sending = prompt
     try:
         await replace(screen, await runtime.resume(view.handle))
     except LocalAgentError as error:
-        queue.sending = ""
-        screen.composer.load(prompt)
+        queue.sending = None
+        screen.load_prompt(prompt)
         screen.notify_line(str(error), "error")
         return
     screen.send_prompt(prompt)

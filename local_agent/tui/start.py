@@ -8,7 +8,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING
 
-from local_agent.domain.drafts import Draft
+from local_agent.domain.drafts import Draft, Prompt, as_one
 from local_agent.tui import opening
 from local_agent.tui.first_opening import open_runtime
 
@@ -35,7 +35,7 @@ async def start(screen: ChatScreen) -> None:
     draft = await screen.drafts.take(None)
     if runtime.options.resume is not None:
         # Whether it goes along is asked about text.
-        draft = Draft("\n\n".join(text for text in (*draft.queue, draft.text) if text.strip()))
+        draft = as_one(draft)
     opening.put_back(screen, draft)
     await ask_consent(screen, runtime)
     if runtime.wants_demo:
@@ -86,7 +86,7 @@ async def use_demo(screen: ChatScreen) -> None:
         await opening.replace(screen, runtime.new_conversation())
 
 
-def send_once_allowed(screen: ChatScreen, prompt: str) -> None:
+def send_once_allowed(screen: ChatScreen, prompt: Prompt) -> None:
     """Send a prompt when the person has consented; without it, it goes back to the composer."""
     queue = screen.turns.queue
     if queue.sending:
@@ -96,7 +96,7 @@ def send_once_allowed(screen: ChatScreen, prompt: str) -> None:
         screen.run_worker(_ask_once_allowed(screen, prompt), group="opening")
 
 
-async def _ask_once_allowed(screen: ChatScreen, prompt: str) -> None:
+async def _ask_once_allowed(screen: ChatScreen, prompt: Prompt) -> None:
     runtime, refused = screen.runtime, screen.conversation
     if runtime is None or refused is None:
         return
@@ -107,9 +107,9 @@ async def _ask_once_allowed(screen: ChatScreen, prompt: str) -> None:
         await opening.replace(screen, allowed)
         screen.send_prompt(prompt)
     else:
-        screen.turns.queue.sending = ""
+        screen.turns.queue.sending = None
         screen.turns.queue.hold()
-        screen.composer.load(prompt)
+        screen.load_prompt(prompt)
 
 
 async def _fetch_demo(screen: ChatScreen, runtime: Runtime) -> bool:

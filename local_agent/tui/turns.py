@@ -21,7 +21,7 @@ from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
-    from local_agent.domain.drafts import Draft
+    from local_agent.domain.drafts import Draft, Prompt
     from local_agent.domain.events import Event, SavedAgain, SavingFailed
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.turn_view import TurnView
@@ -73,7 +73,7 @@ class TurnRunner:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def ask(self, conversation: Conversation, prompt: str) -> None:
+    def ask(self, conversation: Conversation, prompt: Prompt) -> None:
         """Send a prompt now, or after what is running."""
         if self.busy:
             self.queue.add(prompt)
@@ -98,8 +98,8 @@ class TurnRunner:
             if self._worker is not None:
                 self._worker.cancel()
 
-    def _start(self, conversation: Conversation, prompt: str | None) -> None:
-        self.queue.sending = prompt or ""
+    def _start(self, conversation: Conversation, prompt: Prompt | None) -> None:
+        self.queue.sending = prompt
         self.busy = True
         self._stopping = False
         self._idle.clear()
@@ -107,7 +107,7 @@ class TurnRunner:
         self._worker = self._screen.run_worker(self._run(conversation, prompt), group="turn")
         self._screen.post_message(self.Changed())
 
-    async def _run(self, conversation: Conversation, prompt: str | None) -> None:
+    async def _run(self, conversation: Conversation, prompt: Prompt | None) -> None:
         self._transcript.live = True
         settled = False
         try:
@@ -123,7 +123,7 @@ class TurnRunner:
             self._idle.set()
             self._screen.post_message(self.Changed(settled=settled))
 
-    async def _turn(self, conversation: Conversation, prompt: str | None) -> bool:
+    async def _turn(self, conversation: Conversation, prompt: Prompt | None) -> bool:
         from local_agent.tui.turn_view import TurnView  # Markdown and Pygments: after the first paint
 
         view = TurnView(self._transcript, self._phase, self._glyphs)
@@ -133,7 +133,7 @@ class TurnRunner:
                 self._phase.begin()
                 events = conversation.retry()
             else:
-                await view.ask(prompt)
+                await view.ask(prompt.text)
                 events = conversation.ask(prompt, self._begins(conversation))
             if self._stopping:
                 conversation.stop()  # it came while the question was drawn
@@ -156,7 +156,7 @@ class TurnRunner:
         def unsent() -> Draft | None:
             nonlocal sent
             if sent:
-                sent, self.queue.sending = False, ""
+                sent, self.queue.sending = False, None
             return self._unsent(conversation)
 
         return unsent

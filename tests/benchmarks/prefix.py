@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.events import TextDelta
 from local_agent.runtime.conversation import Conversation
 from tests.benchmarks.report import Row
@@ -47,31 +48,31 @@ async def _talk(home: Path, server: OllamaServer) -> None:
     )
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
-        await events_of(conversation.ask("What is a tree?"))
+        await events_of(conversation.ask(Prompt("What is a tree?")))
         await _stopped(conversation, "How many are there?")
         server.release("stopped")
-        await events_of(conversation.ask("Name one."))
+        await events_of(conversation.ask(Prompt("Name one.")))
         await _left(conversation, "How old is it?")
         server.release("left")
         handle = conversation.handle
     async with opened(home, server.url) as runtime:
         conversation = await runtime.resume(handle)
         for question in ("Why?", "Do people like it?", "Really?", UNANSWERED, "Name another."):
-            await events_of(conversation.ask(question))
+            await events_of(conversation.ask(Prompt(question)))
     async with opened(home, server.url) as runtime:
         await events_of((await runtime.resume(handle)).ask("Is that all?"))
 
 
 async def _stopped(conversation: Conversation, question: str) -> None:
     """Ask, and stop the reply at its first words."""
-    async for event in conversation.ask(question):
+    async for event in conversation.ask(Prompt(question)):
         if isinstance(event, TextDelta):
             conversation.stop()
 
 
 async def _left(conversation: Conversation, question: str) -> None:
     """Ask, and go away at the first words."""
-    events = conversation.ask(question)
+    events = conversation.ask(Prompt(question))
     async for event in events:
         if isinstance(event, TextDelta):
             break

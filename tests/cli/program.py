@@ -13,6 +13,7 @@ from pathlib import Path
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import OllamaSettings, Settings
+from local_agent.domain.drafts import Prompt
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
 from tests.support.ollama_server import RequestRecord
@@ -93,7 +94,7 @@ async def converse(runtime: Runtime, *questions: str) -> Conversation:
     """A new conversation in which all questions were asked."""
     conversation = runtime.new_conversation()
     for question in questions:
-        async with aclosing(conversation.ask(question)) as events:
+        async with aclosing(conversation.ask(Prompt(question))) as events:
             async for _ in events:
                 pass
     return conversation

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from local_agent.cli.stored import whole_path
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.quoting import quoted
 from tests.cli.program import converse, environment, opened, run, sent_messages, shim, stored_session
 from tests.support.ollama_server import OllamaServer, Turn, end, http, say
@@ -99,7 +100,7 @@ async def test_show_as_json_carries_the_next_request(home: Path, project: Path, 
         document = json.loads(run("session", "show", "--json", handle, cwd=project).out)
 
         resumed = await runtime.resume(handle)
-        async for _ in resumed.ask("Three"):
+        async for _ in resumed.ask(Prompt("Three")):
             pass
         await resumed.close()
 

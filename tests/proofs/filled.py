@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from local_agent.domain.drafts import Draft
+from local_agent.domain.drafts import Draft, Prompt
 from local_agent.store.revisions import migrations_folder, shipped
 from local_agent.store.store import Store
 from tests.store.samples import VERSION, failed, new_session, opening, reply_half, settled, talk
@@ -41,7 +41,7 @@ async def _fill(path: Path) -> None:
     first = await talk(store, "What is a tree?", NASTY, "x" * 9_000, title=NASTY)
     await first.rename("Named by a person")
     await first.set_model("other:3b", pinned=True)
-    await store.save_draft(first.info.workspace_root, first.info.id, Draft(NASTY, ("queued", NASTY)))
+    await store.save_draft(first.info.workspace_root, first.info.id, Draft(NASTY, (Prompt("queued"), Prompt(NASTY))))
     await first.release()
     await store.save_draft("/projects/no session yet", None, Draft("unsent"))
 

@@ -20,7 +20,7 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.config.load import load_without_files
 from local_agent.config.paths import Paths
 from local_agent.domain import crashpoints
-from local_agent.domain.drafts import Draft
+from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.entries import Entry
 from local_agent.domain.events import TurnEnded, TurnStarted
 from local_agent.runtime.conversation import Conversation
@@ -76,7 +76,7 @@ async def checkpoint(runtime: Runtime, handle: str, largest: str) -> None:
 
 
 async def _ask(conversation: Conversation, number: int) -> None:
-    async with aclosing(conversation.ask(f"Question {number} of {os.getpid()}")) as events:
+    async with aclosing(conversation.ask(Prompt(f"Question {number} of {os.getpid()}"))) as events:
         async for event in events:
             if isinstance(event, TurnStarted):
                 _tell(handle=event.handle)

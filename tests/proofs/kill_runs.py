@@ -20,6 +20,7 @@ from typing import Any
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.load import load_without_files
 from local_agent.config.paths import Paths
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.entries import Entry, EntryStatus, Kind, TurnStatus
 from local_agent.domain.events import TurnEnded
 from local_agent.runtime.conversation import Conversation
@@ -166,7 +167,7 @@ class Books:
         for record in self.server.chats:
             self._weigh(record, tail.entries, died_at)
         self.server.script("Going on.")
-        last = (await events_of(resumed.ask("And then?")))[-1]
+        last = (await events_of(resumed.ask(Prompt("And then?"))))[-1]
         assert isinstance(last, TurnEnded) and last.status is TurnStatus.SETTLED and last.reply is not None
         self.settled[last.reply.id] = digest("Going on.")
         assert_valid(conversation(self.server.chats[-1]))

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.entries import Slice, TurnStatus
 from local_agent.domain.errors import NotSaved
 from local_agent.domain.events import (
@@ -59,7 +60,7 @@ async def life(conversation: Conversation, server: OllamaServer, *, slowly: bool
         half = len(reply) // 2
         pause = (sleep(0.4),) if slowly else ()
         server.script(Turn(say(reply[:half], chunking="whole"), *pause, say(reply[half:], chunking="whole")))
-        turn = await events_of(conversation.ask(question))
+        turn = await events_of(conversation.ask(Prompt(question)))
         assert isinstance(turn[-1], TurnEnded) and turn[-1].status is TurnStatus.SETTLED
         assert not [event for event in turn if isinstance(event, TurnFailed)]
         assert texts(await conversation.tail()) == everything(number)
@@ -172,17 +173,17 @@ async def test_a_newer_program_migrates_in_mid_turn(home: Path, server: OllamaSe
     server.script("One.", Turn("two ", gate("refused"), "three"))
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
-        await events_of(conversation.ask("First?"))
+        await events_of(conversation.ask(Prompt("First?")))
         events: list[Event] = []
         before: dict[str, list[Any]] = {}
-        async for event in conversation.ask("Second?"):
+        async for event in conversation.ask(Prompt("Second?")):
             events.append(event)
             if isinstance(event, TextDelta) and not before:
                 with closing(sqlite3.connect(paths_in(home).database)) as db:
                     db.execute(
-                        "INSERT INTO schema_migrations VALUES ('0002', '0002_x.py', 'x', '2027', '0.9.0')"
+                        "INSERT INTO schema_migrations VALUES ('0003', '0003_x.py', 'x', '2027', '0.9.0')"
                     )
-                    db.execute("PRAGMA user_version = 2")
+                    db.execute("PRAGMA user_version = 3")
                     db.commit()
                 before = stored(paths_in(home).database)
                 await until(lambda: conversation.unsaved)
@@ -194,7 +195,7 @@ async def test_a_newer_program_migrates_in_mid_turn(home: Path, server: OllamaSe
         path = conversation.set_aside()
         assert path is not None and str(path) in failure.hint
         assert "Second?" in path.read_text() and "two three" in path.read_text()
-        refused = await events_of(conversation.ask("Third?"))
+        refused = await events_of(conversation.ask(Prompt("Third?")))
         assert not [event for event in refused if isinstance(event, TurnStarted)]
         assert "Third?" in path.read_text()
     assert stored(paths_in(home).database) == before
@@ -206,7 +207,7 @@ async def test_a_session_that_is_taken_over_in_mid_reply(home: Path, server: Oll
     async with opened(home, server.url) as runtime, opened(home, server.url) as other:
         conversation = runtime.new_conversation()
         failure = None
-        async for event in conversation.ask("Mine?"):
+        async for event in conversation.ask(Prompt("Mine?")):
             if isinstance(event, TextDelta) and event.text.startswith("one"):
                 await other.take_over(conversation.handle)
                 server.release("taken")
@@ -225,7 +226,7 @@ async def test_a_conversation_that_waits_can_be_paged_and_asked_again(
         bench.disk.fault, bench.disk.first, bench.disk.last = FaultyDisk.protect, 3, FOR_GOOD
         conversation = bench.runtime.new_conversation()
         for question in ("a?", "b?", "c?"):
-            await events_of(conversation.ask(question))
+            await events_of(conversation.ask(Prompt(question)))
         await events_of(conversation.retry())
         whole = (await conversation.tail()).entries
         assert [entry.text for entry in whole] == ["a?", "A.", "b?", "B.", "c?", "C again."]
@@ -243,7 +244,7 @@ async def test_a_conversation_that_waits_can_be_paged_and_asked_again(
         own = (await conversation.tail()).entries
         assert [saved.ids.get(entry.id, entry.id) for entry in whole] == [entry.id for entry in own]
         assert texts(await conversation.before(whole[4].id, 2)) == ["b?", "B."]
-        await events_of(conversation.ask("d?"))
+        await events_of(conversation.ask(Prompt("d?")))
         assert texts(await conversation.tail(4)) == ["c?", "C again.", "d?", "D."]
 
 
@@ -254,11 +255,11 @@ async def test_a_folder_of_locks_that_cannot_be_used(home: Path, server: OllamaS
         shutil.rmtree(locks, ignore_errors=True)
         locks.write_text("")
         conversation = runtime.new_conversation()
-        events = await events_of(conversation.ask("a?"))
+        events = await events_of(conversation.ask(Prompt("a?")))
         assert any(isinstance(event, SavingFailed) and "locked" in event.line for event in events)
         assert (conversation.handle, texts(await conversation.tail())) == ("", ["a?", "A."])
         locks.unlink()
-        await events_of(conversation.ask("b?"))
+        await events_of(conversation.ask(Prompt("b?")))
         assert conversation.handle and not conversation.unsaved
     assert stored(paths_in(home).database)["sessions"] == [(3, "a?", 2, "llama3.2:3b")]
 
@@ -277,7 +278,7 @@ async def test_a_stop_does_not_wait_for_a_locked_database(
                 asyncio.get_running_loop().call_later(0.2, conversation.stop)
             stopped = time.monotonic() + 0.2
             end: Event | None = None
-            async for end in conversation.ask("Is it locked?"):
+            async for end in conversation.ask(Prompt("Is it locked?")):
                 if isinstance(end, TextDelta) and not other.in_transaction:
                     lock()
                     stopped = time.monotonic()
@@ -313,7 +314,7 @@ async def test_another_program_locks_the_database_for_20_seconds(
     server.script("One.", Turn("two ", gate("locked"), "three"))
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
-        await events_of(conversation.ask("First?"))
+        await events_of(conversation.ask(Prompt("First?")))
 
         async def lock() -> asyncio.subprocess.Process:
             command = sys.executable, "-c", _HOLD, str(paths_in(home).database)
@@ -324,7 +325,7 @@ async def test_another_program_locks_the_database_for_20_seconds(
 
         holder = await lock() if when == "question" else None
         events = []
-        async for event in conversation.ask("Second?"):
+        async for event in conversation.ask(Prompt("Second?")):
             events.append(event)
             if isinstance(event, TextDelta) and holder is None:
                 holder = await lock()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.events import Event, TurnStarted
 from tests.runtime.opened import events_of, opened, paths_in
 from tests.support.ollama_server import OllamaServer
@@ -18,7 +19,7 @@ async def test_each_step_waits_for_one_commit_at_most(home: Path, server: Ollama
             conversation = runtime.new_conversation()
             await conversation.prepare()
             for _ in range(2):
-                asking = conversation.ask("What is a tree?")
+                asking = conversation.ask(Prompt("What is a tree?"))
                 sent = await meter.cost(_started(asking))
                 settled = await meter.cost(events_of(asking))
                 assert (sent.commits, settled.commits) == (1, 1)
@@ -32,7 +33,7 @@ async def test_each_step_waits_for_one_commit_at_most(home: Path, server: Ollama
 
             assert (await meter.cost(resume())).commits == 1
             assert (await meter.cost(runtime.fork(conversation.handle))).commits == 1
-            await events_of(resumed[0].ask("And now?"))
+            await events_of(resumed[0].ask(Prompt("And now?")))
 
 
 async def _started(events: AsyncGenerator[Event, None]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local_agent.domain.drafts import Draft
+from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.entries import Entry, EntryStatus, Kind, TurnStatus
 from local_agent.domain.errors import SessionHeld, StoreError, UsageError
 from local_agent.domain.events import Event, Notice, TextDelta, TurnEnded, TurnFailed, TurnStarted
@@ -37,8 +37,8 @@ async def test_a_conversation_is_there_again_and_the_next_request_carries_it(
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
         assert (conversation.handle, conversation.title) == ("", "")
-        await events_of(conversation.ask("What colour is the sky?"))
-        await events_of(conversation.ask("Why?"))
+        await events_of(conversation.ask(Prompt("What colour is the sky?")))
+        await events_of(conversation.ask(Prompt("Why?")))
         handle = conversation.handle
         assert conversation.title == "What colour is the sky?"
         await conversation.close()
@@ -53,7 +53,7 @@ async def test_a_conversation_is_there_again_and_the_next_request_carries_it(
             "Because of Rayleigh scattering.",
         ]
         assert resumed.used_tokens
-        await events_of(resumed.ask("What did I ask?"))
+        await events_of(resumed.ask(Prompt("What did I ask?")))
     first, second, third = (chat.body["messages"] for chat in server.chats)
     assert second[: len(first)] == first
     assert third[: len(second)] == second
@@ -75,7 +75,7 @@ async def test_without_a_server_the_question_is_kept_and_a_retry_sends_it_once(
     await server.refuse()
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
-        events = await events_of(conversation.ask("Are you there?"))
+        events = await events_of(conversation.ask(Prompt("Are you there?")))
         failure = next(event for event in events if isinstance(event, TurnFailed))
         assert failure.kind == "unreachable" and failure.hint
         assert ended(events).status is TurnStatus.FAILED
@@ -96,7 +96,7 @@ async def test_a_stop_keeps_what_arrived_and_the_next_request_carries_it(
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
         events: list[Event] = []
-        async for event in conversation.ask("Tell me a story"):
+        async for event in conversation.ask(Prompt("Tell me a story")):
             events.append(event)
             if isinstance(event, TextDelta):
                 conversation.stop()
@@ -105,7 +105,7 @@ async def test_a_stop_keeps_what_arrived_and_the_next_request_carries_it(
         assert end.reply is not None and end.reply.status is EntryStatus.INTERRUPTED
         assert end.reply.text and "Once upon ".startswith(end.reply.text)
         server.release("go")
-        await events_of(conversation.ask("Go on"))
+        await events_of(conversation.ask(Prompt("Go on")))
     roles = [message["role"] for message in server.chats[-1].body["messages"]]
     assert roles == ["system", "user", "assistant", "user"]
 
@@ -114,7 +114,7 @@ async def test_retry_is_a_new_branch(home: Path, server: OllamaServer) -> None:
     server.script("Heads.", "Tails.")
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
-        await events_of(conversation.ask("Flip a coin"))
+        await events_of(conversation.ask(Prompt("Flip a coin")))
         await events_of(conversation.retry())
         assert texts((await conversation.tail()).entries) == ["Flip a coin", "Tails."]
     assert server.chats[0].body["messages"] == server.chats[1].body["messages"]
@@ -137,14 +137,14 @@ async def test_a_held_session_is_watched_live_and_taken_over_by_decision(
     server.script("One.", Turn(say("Two"), gate("go"), say(" and three.")), "Four.")
     async with opened(home, server.url) as writer, opened(home, server.url) as reader:
         conversation = writer.new_conversation()
-        await events_of(conversation.ask("Count"))
+        await events_of(conversation.ask(Prompt("Count")))
         with pytest.raises(SessionHeld) as held:
             await reader.resume(conversation.handle)
         assert held.value.holder.pid > 0
         mirror = await reader.view(conversation.handle)
         with pytest.raises(StoreError):
-            await events_of(mirror.ask("May I?"))
-        running = asyncio.create_task(events_of(conversation.ask("On")))
+            await events_of(mirror.ask(Prompt("May I?")))
+        running = asyncio.create_task(events_of(conversation.ask(Prompt("On"))))
         async with asyncio.timeout(10):
             async for seen in mirror.follow():
                 assert seen.holder == mirror.writer == held.value.holder
@@ -155,8 +155,8 @@ async def test_a_held_session_is_watched_live_and_taken_over_by_decision(
                     break
         await running
         taken = await reader.take_over(conversation.handle)
-        await events_of(taken.ask("And?"))
-        lost = await events_of(conversation.ask("Still mine?"))
+        await events_of(taken.ask(Prompt("And?")))
+        lost = await events_of(conversation.ask(Prompt("Still mine?")))
         assert ended(lost).status is TurnStatus.FAILED
         assert any(
             "took" in event.line or "taken" in event.line for event in lost if isinstance(event, TurnFailed)
@@ -167,7 +167,7 @@ async def test_a_pinned_model_comes_back_with_the_session(home: Path, server: Ol
     server.script("Hello.", "Hello again.")
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
-        await events_of(conversation.ask("Hi"))
+        await events_of(conversation.ask(Prompt("Hi")))
         await conversation.set_model(conversation.model)
         handle, model = conversation.handle, conversation.model
     async with opened(home, server.url) as runtime:
@@ -180,13 +180,13 @@ async def test_a_stored_model_that_is_gone_does_not_block_reading(home: Path, se
     server.script("Hello.")
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
-        await events_of(conversation.ask("Hi"))
+        await events_of(conversation.ask(Prompt("Hi")))
         handle, model = conversation.handle, conversation.model
     server.models.clear()
     async with opened(home, server.url) as runtime:
         resumed = await runtime.resume(handle)
         assert texts((await resumed.tail()).entries) == ["Hi", "Hello."]
-        events = await events_of(resumed.ask("Still there?"))
+        events = await events_of(resumed.ask(Prompt("Still there?")))
         failure = next(event for event in events if isinstance(event, TurnFailed))
         assert failure.kind == "no_model" and model in failure.line
 
@@ -195,7 +195,7 @@ async def test_no_save_leaves_no_row_and_no_handle(home: Path, server: OllamaSer
     server.script("Hello.")
     async with opened(home, server.url, save=False) as runtime:
         conversation = runtime.new_conversation()
-        events = await events_of(conversation.ask("Hi"))
+        events = await events_of(conversation.ask(Prompt("Hi")))
         started = next(event for event in events if isinstance(event, TurnStarted))
         assert texts((await conversation.tail()).entries) == ["Hi", "Hello."]
         assert (conversation.handle, runtime.saved) == ("", False)
@@ -209,7 +209,7 @@ async def test_a_host_elsewhere_is_reached_only_after_consent(home: Path, server
     async with opened(home, "", settings=settings) as runtime:
         assert runtime.consent_needed == "192.0.2.7:11434"
         assert not (await runtime.state()).reachable
-        events = await events_of(runtime.new_conversation().ask("Hi"))
+        events = await events_of(runtime.new_conversation().ask(Prompt("Hi")))
         assert any(isinstance(event, TurnFailed) and "192.0.2.7" in event.line for event in events)
         await runtime.allow_host(remember=True)
         assert runtime.consent_needed is None
@@ -230,7 +230,7 @@ async def test_the_session_list_counts_turns_and_errors(home: Path, server: Olla
     async with opened(home, server.url) as runtime:
         for question in ("First", "Second"):
             conversation = runtime.new_conversation()
-            await events_of(conversation.ask(question))
+            await events_of(conversation.ask(Prompt(question)))
             await conversation.close()
         listed = await runtime.sessions()
         assert [info.title for info in listed] == ["Second", "First"]
@@ -250,7 +250,7 @@ async def test_an_old_server_that_may_have_cut_the_prompt_is_named(
         server.script(Turn(say("Fine."), done("stop", counts={"prompt_eval_count": 16_000})))
         settings = replace(settings, ollama=replace(settings.ollama, host=server.url))
         async with opened(home, "", settings=settings) as runtime:
-            events = await events_of(runtime.new_conversation().ask("Long?"))
+            events = await events_of(runtime.new_conversation().ask(Prompt("Long?")))
     notices = [event.text for event in events if isinstance(event, Notice)]
     assert any("cut" in notice for notice in notices) is may_cut
 
@@ -261,11 +261,11 @@ async def test_a_question_is_given_the_date_until_one_with_it_was_answered(
     await server.refuse()
     async with opened(home, server.url) as runtime:
         conversation = runtime.new_conversation()
-        await events_of(conversation.ask("Anyone?"))
+        await events_of(conversation.ask(Prompt("Anyone?")))
         await server.accept()
         server.script("Yes.", "Still here.")
-        await events_of(conversation.ask("Now?"))
-        await events_of(conversation.ask("And now?"))
+        await events_of(conversation.ask(Prompt("Now?")))
+        await events_of(conversation.ask(Prompt("And now?")))
     asked = [chat.body["messages"][-1]["content"] for chat in server.chats]
     assert [question.startswith("Date: ") for question in asked] == [True, False]
 
@@ -277,7 +277,7 @@ async def test_instructions_leave_room_in_a_small_window(home: Path, server: Oll
     async with opened(home, "", settings=settings) as runtime:
         instructions = Path(runtime.workspace_root, "AGENTS.md")
         await asyncio.to_thread(instructions.write_text, "Be kind. " * 5000, "utf-8")
-        await events_of(runtime.new_conversation().ask("Hi"))
+        await events_of(runtime.new_conversation().ask(Prompt("Hi")))
     system = server.chats[0].body["messages"][0]["content"]
     assert "Be kind. " in system
     assert len(system.encode()) < 2048 + 1024
@@ -294,7 +294,7 @@ async def test_a_resumed_conversation_is_shown_with_its_own_backend(home: Path, 
     )
     async with opened(home, "", settings=brief, gguf=model) as runtime:
         conversation = runtime.new_conversation()
-        await events_of(conversation.ask("Hi"))
+        await events_of(conversation.ask(Prompt("Hi")))
         handle = conversation.handle
     async with opened(home, "", settings=brief) as runtime:
         resumed = await runtime.resume(handle)

@@ -28,6 +28,7 @@ from textual.pilot import Pilot
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import OllamaSettings, Settings, UISettings
+from local_agent.domain.drafts import Prompt
 from local_agent.runtime.runtime import Runtime
 from local_agent.tui.app import ExitReport, LocalAgentApp
 from tests.screenshots.story import DRAFT, MAIN, MODEL, OLDER, Past
@@ -138,7 +139,7 @@ async def record(stage: Stage) -> None:
         talk = runtime.new_conversation()
         for question, reply in past.said:
             stage.server.script(reply)
-            async for _ in talk.ask(question):
+            async for _ in talk.ask(Prompt(question)):
                 pass
         await talk.close()
         date(stage.paths.database, talk.handle, past)

@@ -11,6 +11,7 @@ import pytest
 
 from local_agent.store.engine import open_engine
 from local_agent.store.gateway import Gateway
+from local_agent.store.revisions import newest_schema
 from local_agent.store.store import Store
 from tests.store.samples import VERSION
 
@@ -47,6 +48,6 @@ async def store(built: Path) -> AsyncIterator[Store]:
 @pytest.fixture
 async def gateway(store: Store, database: Path) -> AsyncIterator[Gateway]:
     """A second way to the same file, for what the store has no door for yet."""
-    second = Gateway(open_engine(database), schema=1)
+    second = Gateway(open_engine(database), schema=newest_schema())
     yield second
     await second.close()

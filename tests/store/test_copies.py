@@ -15,6 +15,7 @@ import pytest
 
 from local_agent.domain.errors import StoreError, UsageError
 from local_agent.store.copies import ABANDONED_SECONDS, NO_COPY, back_up, newest_copy, way_back
+from local_agent.store.revisions import newest_schema
 from local_agent.store.store import Store
 from tests.proofs.filled import read_rows
 from tests.store.samples import VERSION, talk
@@ -167,8 +168,11 @@ def test_the_way_back_leads_to_the_newest_copy_that_can_be_read(spoken: Path) ->
     (backups(spoken) / "local-agent-20260103T000000.db").write_text("no database")
 
     assert newest_copy(backups(spoken)) == newer
-    assert newest_copy(backups(spoken), schema=1) == older
-    assert way_back(backups(spoken), schema=1) == f"Go back to a copy with: local-agent db restore {older}"
+    assert newest_copy(backups(spoken), schema=newest_schema()) == older
+    assert (
+        way_back(backups(spoken), schema=newest_schema())
+        == f"Go back to a copy with: local-agent db restore {older}"
+    )
 
 
 def backups_made(database: Path) -> Path:

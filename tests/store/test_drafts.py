@@ -7,12 +7,15 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from local_agent.domain.drafts import Draft
+from local_agent.domain.drafts import Draft, Prompt
+from local_agent.domain.pictures import Picture
 from local_agent.store.store import Store
 from tests.store.other_process import OtherProcess
 from tests.store.samples import ROOT, VERSION, new_session, opening, settled, talk
 
-LOSSLESS = Draft("half a\0 thought \ud800\n\x1b[31m", ("first \udc80", "second"))
+PICTURE = Picture("ab" * 32, "cat.png", "image/png", 120, 3, 4)
+QUEUED = Prompt("first \udc80"), Prompt("second", (PICTURE, replace(PICTURE, name="dog.jpg")))
+LOSSLESS = Draft("half a\0 thought \ud800\n\x1b[31m", QUEUED, (PICTURE,))
 
 
 def rows(database: Path, table: str) -> int:
@@ -112,8 +115,8 @@ async def test_a_draft_outlives_the_boot_of_its_process(store: Store, database: 
 
 
 async def test_a_question_is_stored_in_one_step_with_what_is_left_unsent(store: Store) -> None:
-    await store.save_draft(ROOT, None, Draft("typed on", ("one", "two")))
-    left = Draft("typed on", ("two",))
+    await store.save_draft(ROOT, None, Draft("typed on", (Prompt("one"), Prompt("two"))))
+    left = Draft("typed on", (Prompt("two"),))
 
     held, turn = await store.create(new_session(), replace(opening("one"), unsent=lambda: left))
     assert await store.take_draft(ROOT, None) is None

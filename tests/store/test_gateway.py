@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from local_agent.domain.errors import NotSaved, StoreError
 from local_agent.store.engine import open_engine
 from local_agent.store.gateway import Gateway
+from local_agent.store.revisions import newest_schema
 from local_agent.store.store import Store
 from tests.store.samples import ROOT, VERSION, new_session, opening, settled, talk
 
@@ -33,7 +34,7 @@ def lock(store: Store, database: Path) -> Iterator[sqlite3.Connection]:
 async def small(store: Store, database: Path) -> AsyncIterator[Store]:
     """A store whose disk is full as soon as the file has to grow."""
     engine = open_engine(database)
-    gateway = Gateway(engine, schema=1)
+    gateway = Gateway(engine, schema=newest_schema())
     pages = await gateway.read(lambda db: db.connection().exec_driver_sql("PRAGMA page_count").scalar_one())
     await gateway.write(
         lambda db: db.connection().exec_driver_sql(f"PRAGMA max_page_count = {pages}"), "session.change"
@@ -140,8 +141,8 @@ async def test_after_an_update_by_a_newer_program_this_one_writes_no_more(
 ) -> None:
     held = await talk(store, "one")
     with closing(sqlite3.connect(database)) as db:
-        db.execute("INSERT INTO schema_migrations VALUES ('0002', '0002_x.py', 'x', '2027', '0.9.0')")
-        db.execute("PRAGMA user_version = 2")
+        db.execute("INSERT INTO schema_migrations VALUES ('0003', '0003_x.py', 'x', '2027', '0.9.0')")
+        db.execute("PRAGMA user_version = 3")
         db.commit()
 
     with pytest.raises(NotSaved, match=r"updated by local-agent 0\.9\.0") as refusal:

@@ -17,6 +17,7 @@ from local_agent.store.engine import open_engine
 from local_agent.store.entries import insert_entry
 from local_agent.store.gateway import Gateway
 from local_agent.store.held import HeldSession
+from local_agent.store.revisions import newest_schema
 from local_agent.store.store import Store
 from tests.store.samples import VERSION, fill, new_session, opening, settled, talk
 
@@ -103,7 +104,7 @@ class MeteredStore:
         engine = open_engine(database)
         event.listen(engine, "connect", self._meter)
         event.listen(engine, "before_cursor_execute", self._statement)
-        self.store = Store(Gateway(engine, schema=1), database)
+        self.store = Store(Gateway(engine, schema=newest_schema()), database)
 
     async def of(self, what: Callable[[], Awaitable[object]]) -> Cost:
         await what()  # SQLAlchemy compiles, SQLite prepares

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from local_agent.domain.drafts import Prompt
 from local_agent.tui.launch import ExitReport
 from local_agent.tui.widgets.question import Question
 from local_agent.tui.widgets.remarks import Receipt
@@ -73,7 +74,7 @@ async def test_prompts_wait_behind_a_turn_and_go_out_in_order(home: Path, server
         await until(chat.pilot, lambda: chat.replies)
         await chat.send("b")
         await chat.send("c")
-        assert chat.screen.turns.queue.prompts == ("b", "c")
+        assert chat.screen.turns.queue.prompts == (Prompt("b"), Prompt("c"))
         assert "next  c" in screen_text(chat.pilot)
         server.release("first")
         await chat.answered(3)
@@ -91,7 +92,7 @@ async def test_esc_stops_and_holds_what_waited(home: Path, server: OllamaServer)
         await chat.pilot.press("escape")
         await until(chat.pilot, lambda: not chat.screen.busy)
         assert "interrupted" in screen_text(chat.pilot)
-        assert chat.screen.turns.queue.held == ["older", "newer"] and len(server.chats) == 1
+        assert chat.screen.turns.queue.held == [Prompt("older"), Prompt("newer")] and len(server.chats) == 1
         await chat.pilot.press("up")
         assert chat.screen.composer.text == "newer"
         await chat.pilot.press("escape")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from textual.widgets import Input
 
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.entries import Usage
 from local_agent.tui.commands import COMMANDS
 from local_agent.tui.screens.errors import ErrorsScreen
@@ -30,7 +31,7 @@ async def test_each_fact_of_what_runs_is_shown(home: Path) -> None:
         server.script("A plant with a trunk.")
         async with opened(home, server.url) as runtime:
             conversation = runtime.new_conversation()
-            await events_of(conversation.ask("What is a [b]tree[/b]?"))
+            await events_of(conversation.ask(Prompt("What is a [b]tree[/b]?")))
             app = Stage(RuntimeScreen(partial(gather_groups, runtime, conversation)))
             async with app.run_test(size=(120, 60)) as pilot:
                 await until(pilot, lambda: "Last turn" in screen_text(pilot))
@@ -40,7 +41,7 @@ async def test_each_fact_of_what_runs_is_shown(home: Path) -> None:
                 assert f"name {conversation.model}" in shown
                 assert "lease held by this process" in shown
                 assert server.url in shown
-                assert "revision 0001" in shown
+                assert "revision 0002" in shown
                 assert "first token" in shown
                 for label in ("digest", "window", "loaded", "size", "folder", "started"):
                     assert label in shown

@@ -12,11 +12,12 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.getters import query_one
 
-from local_agent.domain.drafts import Draft
+from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.text import sanitise
 from local_agent.tui import leaving, opening
 from local_agent.tui.commands import COMMANDS
+from local_agent.tui.copying import Copying, copy
 from local_agent.tui.drafts import DraftKeeper
 from local_agent.tui.glyphs import choose_glyphs
 from local_agent.tui.greeting import Greeting
@@ -69,6 +70,7 @@ class ChatScreen(Doors):
         self._stopped_until = 0.0
         moving = launch.settings.ui.motion != "reduced"
         transcript = Transcript()
+        self.copying = Copying(self, transcript)
         phase = PhaseLine(self.glyphs, moving=moving)
         self.turns = TurnRunner(self, transcript, phase, self.glyphs, self.drafts.give)
         self.history = History(transcript, self.glyphs)
@@ -142,12 +144,12 @@ class ChatScreen(Doors):
 
     @on(PromptPane.Prompted)
     def _prompted(self, event: PromptPane.Prompted) -> None:
-        self.send_prompt(event.text)
+        self.send_prompt(Prompt(event.text))
 
-    def send_prompt(self, prompt: str) -> None:
+    def send_prompt(self, prompt: Prompt) -> None:
         """Ask now, after what runs, or once it may be asked; part of the draft until its turn begins."""
         if self.runtime is not None and not self.runtime.writable:
-            self.composer.load(prompt)
+            self.load_prompt(prompt)
             self.notify_line("Only a copy is read here. Ask without it: local-agent --no-save", "warning")
         elif self.conversation is not None and self.conversation.read_only:
             self.run_worker(opening.take_up(self, prompt), group="opening")
@@ -159,6 +161,10 @@ class ChatScreen(Doors):
         else:
             self.greeting.end()
             self.turns.ask(self.conversation, prompt)
+
+    def load_prompt(self, prompt: Prompt) -> None:
+        """Give a prompt that was not sent back to the composer."""
+        self.composer.load(prompt.text)
 
     @on(PromptPane.Commanded)
     def _commanded(self, event: PromptPane.Commanded) -> None:
@@ -197,6 +203,10 @@ class ChatScreen(Doors):
         """Go to the end of the conversation."""
         self.run_worker(self.history.to_end(), group="history")
 
+    def action_turn(self, step: int) -> None:
+        """Go to the question above (-1) or below (1)."""
+        self.run_worker(self.history.to_question(step), group="history")
+
     def action_command(self, line: str) -> None:
         """Carry out a slash command."""
         self.run_worker(COMMANDS.run(self, line), group="command")
@@ -206,10 +216,12 @@ class ChatScreen(Doors):
         self.run_worker(use_demo(self), group="opening", exclusive=True)
 
     def action_escape(self) -> None:
-        """Stop the turn; else drop the newest prompt that is held back.
+        """End a search; else stop the turn; else drop the newest prompt that is held back.
 
         Who presses twice to be sure of the stop drops nothing.
         """
+        if self.history.end_find():
+            return
         if self.busy:
             self._stopped_until = monotonic() + AGAIN_SECONDS
             self.run_worker(self.turns.stop(), group="stop")
@@ -218,19 +230,14 @@ class ChatScreen(Doors):
 
     def action_copy_answer(self) -> None:
         """Copy the last answer as Markdown."""
-        answer = self.history.last_answer()
-        if answer is None:
-            self.notify_line("There is no answer to copy yet.")
-        else:
-            self.app.copy_to_clipboard(answer)
-            self.notify_line("The last answer is in the clipboard.")
+        self.run_worker(self.copying.last_answer(), group="copying")
 
     @on(Composer.Interrupted)
     def action_interrupt(self) -> None:
         """Ctrl+C: copy a selection, stop a turn, clear a draft; else leave when pressed twice."""
         selected = self.get_selected_text()
         if selected:
-            self.app.copy_to_clipboard(selected)
+            copy(self.app, selected, "What was selected")
             self.clear_selection()
         elif self.busy:
             self.run_worker(self.turns.stop(), group="stop")

@@ -135,7 +135,7 @@ class PromptPane(Vertical):
     async def _older(self) -> None:
         typed = self.composer.prompt
         if not typed and (held := self._queue.take_newest()) is not None:
-            self.composer.load(held)
+            self.composer.load(held.text)
             return
         if not self._recall.active:
             self._recall.begin(await self._questions(), typed)

@@ -30,7 +30,7 @@ class QueueStrip(Static):
         prompts = queue.prompts
         word = "held" if queue.held else "next"
         lines = [
-            Content.assemble(f"{word}  ", (one_line(prompt, 200), "$text")).truncate(
+            Content.assemble(f"{word}  ", (one_line(prompt.text, 200), "$text")).truncate(
                 max(8, self.app.size.width - 4), ellipsis=True
             )
             for prompt in prompts[-SHOWN:]
