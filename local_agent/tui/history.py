@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 from local_agent.domain.errors import LocalAgentError
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.widgets.transcript import Transcript
-from local_agent.tui.widgets.window import Cut
+from local_agent.tui.widgets.window import Cut, Window
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Slice
     from local_agent.runtime.conversation import Conversation
+    from local_agent.tui.find import Find
     from local_agent.tui.widgets.window import Item
 
 TAIL_ENTRIES = 40
+SLICES_WHILE_LIVE = 10
+"""How many parts are read upwards to reach an entry while the end must stay mounted."""
 INDENT = 3
 """Cells at both sides of a reply."""
 FALLBACK_WIDTH = 76
@@ -31,6 +34,7 @@ class History:
         self.conversation: Conversation | None = None
         self.transcript = transcript
         self.glyphs = glyphs
+        self._find: Find | None = None
 
     @property
     def mounted(self) -> list[int]:
@@ -71,15 +75,91 @@ class History:
                 await self.show(conversation, tail)
         self.transcript.follow()
 
-    def last_answer(self) -> str | None:
-        """The newest answer that is mounted, as Markdown."""
-        from local_agent.tui.widgets.reply import Reply  # Markdown and Pygments: after the first paint
+    async def show_entry(self, entry_id: int) -> Item | None:
+        """Have an entry mounted, and give it; None when it can't be reached now.
 
-        for item in reversed(self.transcript.window.items):
-            for widget in reversed(item.widgets):
-                if isinstance(widget, Reply) and widget.source.strip():
-                    return widget.source
-        return None
+        What is far away replaces all that is mounted, but for the end that a turn writes at.
+        """
+        conversation = self.conversation
+        if conversation is None:
+            return None
+        entry_id = conversation.search.known_as(entry_id)
+        if self.transcript.live:
+            for _ in range(SLICES_WHILE_LIVE):
+                if self._item(entry_id) is not None or not await self._older_still():
+                    break
+        elif self._item(entry_id) is None:
+            path = await conversation.search.path()
+            if entry_id not in path:
+                return None
+            end = path.index(entry_id) + TAIL_ENTRIES // 2
+            part = await self._read(path[end] if end < len(path) else 0, TAIL_ENTRIES)
+            if part is None or conversation is not self.conversation:
+                return None
+            items = await self._items(part)
+            window = Window.amid(items, more_above=part.more, below=path[end:])
+            await self.transcript.show_amid(window)
+        return self._item(entry_id)
+
+    async def to_question(self, step: int) -> None:
+        """Put the question before (-1) or after (1) what is on top there; further parts are read."""
+        from local_agent.tui.widgets.question import Question
+
+        transcript = self.transcript
+        while True:
+            rows = {
+                item.top: item.widgets[0]
+                for item in transcript.window.items
+                if item.widgets and isinstance(item.widgets[0], Question)
+            }
+            top = transcript.scroll_y
+            beyond = [row for row in rows if (row < top if step < 0 else row > top)]
+            if beyond:
+                transcript.reveal(rows[max(beyond) if step < 0 else min(beyond)], above=0)
+                return
+            if not await (self._older_still() if step < 0 else self._newer_still()):
+                break
+        if step < 0:
+            transcript.scroll_to(y=0, animate=False, immediate=True)
+        else:
+            transcript.follow()
+
+    def find(self, words: str) -> None:
+        """Look for words in all of the conversation, or ask which."""
+        from local_agent.tui.find import Find
+
+        if self._find is None or not self._find.is_attached:
+            self._find = Find(self, self.glyphs)
+            self.transcript.screen.mount(self._find, after=self.transcript)
+        self._find.open(words)
+
+    def end_find(self) -> bool:
+        """Look for nothing any more; False when nothing was looked for."""
+        find, self._find = self._find, None
+        if find is None or not find.is_attached:
+            return False
+        find.close()
+        return True
+
+    def view(self) -> None:
+        """Open what has the focus on the whole screen, else the answer in view, else the last one."""
+        from local_agent.tui.screens.viewer import ViewerScreen
+        from local_agent.tui.widgets.question import Question
+        from local_agent.tui.widgets.reply import Reply
+        from local_agent.tui.widgets.thinking import Thinking
+
+        transcript, screen = self.transcript, self.transcript.screen
+        shown = screen.focused
+        if not isinstance(shown, Question | Reply | Thinking):
+            # Of several as much in view the last one.
+            replies = [reply for reply in transcript.query(Reply) if reply.source.strip()]
+            shown = max(reversed(replies), key=transcript.rows_in_view, default=None)
+        if shown is None:
+            screen.notify("There is no answer to read yet.", markup=False)
+            return
+        title = {Question: "Question", Thinking: "Thinking"}.get(type(shown), "Answer")
+        raw = not isinstance(shown, Reply)
+        screen.app.push_screen(ViewerScreen(title, shown.source, raw=raw, glyphs=self.glyphs))
 
     async def draw_end(self, tail: Slice, place: int) -> None:
         """Put the entries of a new tail from ``place`` on where now something else stands, or nothing."""
@@ -90,6 +170,23 @@ class History:
             return
         await self.transcript.drop_from(tail.entries[place - 1].id + 1)
         await self.transcript.append(await self._items(replace(tail, entries=tail.entries[place:])))
+
+    def _item(self, entry_id: int) -> Item | None:
+        return next((item for item in self.transcript.window.items if item.entry_id == entry_id), None)
+
+    async def _older_still(self) -> bool:
+        """Have more mounted above; False when there is no more, or it can't be read."""
+        first = self.mounted[:1]
+        if first and self.transcript.window.more_above:
+            await self.older(first[0])
+        return self.mounted[:1] != first
+
+    async def _newer_still(self) -> bool:
+        """Have more mounted below; False when the end is, or it can't be read."""
+        last, cuts = self.mounted[-1:], self.transcript.window.cuts
+        if cuts:
+            await self.newer(cuts[-1])
+        return self.mounted[-1:] != last
 
     async def _read(self, before: int, count: int) -> Slice | None:
         conversation = self.conversation

@@ -6,12 +6,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from local_agent.tui.lines import Line
 
 if TYPE_CHECKING:
     from local_agent.domain.finding import Sought
+
+T = TypeVar("T")
 
 MARKED = "$text on $warning-muted"
 CHOSEN = "bold reverse"
@@ -61,14 +63,14 @@ def spots(lines: Sequence[Line], sought: Sought) -> list[Spot]:
     return [found.spot for found in _found(lines, sought)]
 
 
-def nearest(spots: Sequence[Spot], number: int, of: int) -> Spot | None:
+def nearest(places: Sequence[T], number: int, of: int) -> T | None:
     """The place of occurrence ``number`` of a text with ``of`` of them, as near as can be told.
 
     A text and its drawing may differ in what is found: marks of Markdown are in the one alone.
     """
-    if not spots:
+    if not places:
         return None
-    return spots[number if len(spots) == of else number * len(spots) // of]
+    return places[number if len(places) == of else number * len(places) // of]
 
 
 class _Occurrence(NamedTuple):

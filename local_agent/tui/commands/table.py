@@ -18,8 +18,19 @@ NoticeKind = Literal["information", "warning", "error"]
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*)?(?=\s|$)")
 
 
+class Reading(Protocol):
+    """What a command may ask of the transcript."""
+
+    def find(self, words: str) -> None: ...
+
+    def view(self) -> None: ...
+
+
 class CommandScreen(Protocol):
     """What a command may ask of the screen it is typed on."""
+
+    @property
+    def history(self) -> Reading: ...
 
     def notify_line(self, text: str, kind: NoticeKind = "information") -> None: ...
 

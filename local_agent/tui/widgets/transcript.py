@@ -10,7 +10,7 @@ from textual import on, work
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
-from local_agent.tui.widgets.lines_view import LinesView
+from local_agent.tui.widgets.lines_view import LinesView, Marking
 from local_agent.tui.widgets.window import Cut, Item, Window, widgets_of
 
 MOUNTED_AT_END = 240
@@ -38,7 +38,7 @@ class Pager(Protocol):
         """Call ``show`` with the end, and follow it."""
 
 
-class Transcript(VerticalScroll, can_focus=False):
+class Transcript(VerticalScroll, Marking, can_focus=False):
     """Holds items, oldest first; ``pager`` brings what lies beyond the edges of the window."""
 
     DEFAULT_CSS = """
@@ -80,14 +80,43 @@ class Transcript(VerticalScroll, can_focus=False):
     async def show(self, items: Sequence[Item], *, more_above: bool) -> None:
         """Replace everything and go to the end."""
         async with self._sliding:
-            self.window = Window()
-            self._let_go()
-            self.scroll_y = self.scroll_target_y = 0
-            with self.app.batch_update():
-                await self.remove_children()
-                self.window = Window(items, more_above=more_above)
-                await self.mount_all(widgets_of(items))
+            await self._replace(Window(items, more_above=more_above))
         self.follow()
+
+    async def show_amid(self, window: Window) -> None:
+        """Replace everything by a part of the conversation, unless a turn writes at its end by now.
+
+        Where to look is for the caller to say.
+        """
+        async with self._sliding:
+            if not self.live:
+                await self._replace(window)
+                await self.laid_out()
+
+    async def _replace(self, window: Window) -> None:
+        self.window = Window()
+        self._let_go()
+        self.scroll_y = self.scroll_target_y = 0
+        with self.app.batch_update():
+            await self.remove_children()
+            self.window = window
+            await self.mount_all(widgets_of(window.items))
+
+    def reveal(self, widget: Widget, row: int = 0, *, above: float = 1 / 3) -> None:
+        """Scroll so that a row of a widget has a share of the view ``above`` it; what is new waits below."""
+        self._anchor_wanted = False
+        y = widget.virtual_region.y + row - int(self.size.height * above)
+        self.scroll_to(y=y, animate=False, immediate=True)
+
+    def shows(self, widget: Widget, row: int) -> bool:
+        """True while that row is in view."""
+        return 0 <= widget.virtual_region.y + row - self.scroll_y < self.size.height
+
+    def rows_in_view(self, widget: Widget) -> int:
+        """How many rows of a widget are in view."""
+        region = widget.virtual_region
+        top = max(region.y, int(self.scroll_y))
+        return max(0, min(region.bottom, int(self.scroll_y) + self.size.height) - top)
 
     async def mount_end(self) -> None:
         """Go to the end if it was dropped, so that what is new can stand behind it."""
@@ -119,7 +148,7 @@ class Transcript(VerticalScroll, can_focus=False):
             height, row = self.virtual_size.height, self.scroll_y
             self.window.items[:0] = items
             await self.mount_all(widgets_of(items), before=0)
-            await self._laid_out()
+            await self.laid_out()
             grown = max(0, self.virtual_size.height - height)
             self.scroll_to(y=row + grown, animate=False, immediate=True)
             await self._drop_below()
@@ -141,7 +170,7 @@ class Transcript(VerticalScroll, can_focus=False):
             if not self.window.restore(cut, items):
                 return False
             await self.mount_all(widgets_of(items))
-            await self._laid_out()
+            await self.laid_out()
             await self._drop_far_above()
         return True
 
@@ -245,7 +274,7 @@ class Transcript(VerticalScroll, can_focus=False):
             return
         self._catching_up = True
         try:
-            await self._laid_out()
+            await self.laid_out()
             while stale := [view for view in self.query(LinesView) if view.stale]:
                 middle = self.scroll_y + self.size.height / 2
                 await min(stale, key=lambda view: abs(view.virtual_region.center[1] - middle)).catch_up()
@@ -253,7 +282,7 @@ class Transcript(VerticalScroll, can_focus=False):
         finally:
             self._catching_up = False
 
-    async def _laid_out(self) -> None:
+    async def laid_out(self) -> None:
         """Wait until what was mounted has its place."""
         laid_out = asyncio.Event()
         self.call_after_refresh(laid_out.set)

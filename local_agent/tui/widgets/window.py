@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
 from textual.widget import Widget
 
+CUT_ENTRIES = 40
+"""How many entries are put back at once of those that a window in the middle has below it."""
 ROWS_OF_A_WIDGET = 12
 """A longer widget counts as several: what it holds in memory grows with its rows."""
 
@@ -52,6 +54,16 @@ class Window:
         self.cuts: list[Cut] = []
         self._edge = 0
         """The first entry that was dropped below, 0 while the end is mounted."""
+
+    @classmethod
+    def amid(cls, items: Iterable[Item], *, more_above: bool, below: Sequence[int]) -> Window:
+        """A window that entries ``below``, oldest first, come after."""
+        window = cls(items, more_above=more_above)
+        for end in range(len(below), 0, -CUT_ENTRIES):
+            before = below[end] if end < len(below) else 0
+            window.cuts.append(Cut(before, end - max(0, end - CUT_ENTRIES)))
+        window._edge = below[0] if below else 0
+        return window
 
     @property
     def weight(self) -> float:

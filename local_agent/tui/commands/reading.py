@@ -1,0 +1,15 @@
+"""Commands to find one's way in a long conversation."""
+
+from __future__ import annotations
+
+from local_agent.tui.commands.table import COMMANDS, CommandScreen
+
+
+@COMMANDS.command("find", "Find words in all of this conversation", hint="[WORDS]")
+async def find(screen: CommandScreen, *words: str) -> None:
+    screen.history.find(" ".join(words))
+
+
+@COMMANDS.command("view", "Read the answer in view on the whole screen")
+async def view(screen: CommandScreen) -> None:
+    screen.history.view()
