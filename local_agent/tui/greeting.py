@@ -27,6 +27,11 @@ class Greeting:
     def _mounted(self) -> WelcomeView | None:
         return self._view if self._view is not None and self._view.is_attached else None
 
+    @property
+    def shown(self) -> bool:
+        """True while nothing was asked."""
+        return self._mounted is not None
+
     def show(self) -> None:
         """Draw the welcome again, where it is mounted."""
         if self._mounted is not None:

@@ -18,4 +18,6 @@ CHAT_BINDINGS: list[BindingType] = [
     Binding("f3", "demo", "Use the built-in engine with a small demo model", id="chat.demo", show=False),
     Binding("ctrl+s", "command('/sessions')", "Sessions", id="chat.sessions"),
     Binding("ctrl+o", "command('/model')", "Models", id="chat.models"),
+    Binding("f4", "command('/pull')", "Fetch a model", id="chat.pull", show=False),
+    Binding("alt+t", "command('/think')", "Think more or less", id="chat.think", show=False),
 ]

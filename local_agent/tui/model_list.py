@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from local_agent.domain.models import Fit, Location, ModelInfo, Speed
+from local_agent.domain.models import Fit, Location, ModelInfo, ServerState, Speed
 
 
 class Standing(IntEnum):
@@ -45,6 +45,13 @@ class Listed(NamedTuple):
         if info.location is not Location.LOCAL:
             return Standing.ELSEWHERE
         return _BY_FIT[self.fit]
+
+
+class Inventory(NamedTuple):
+    """One look at a server, with what this machine makes of its models."""
+
+    state: ServerState
+    models: tuple[Listed, ...] = ()
 
 
 _BY_FIT = {

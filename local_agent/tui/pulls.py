@@ -58,12 +58,8 @@ class Pulls:
 
     @property
     def latest(self) -> Pull | None:
-        """The one that began last and still runs; else the last one that was not seen through."""
-        running = self.running
-        if running:
-            return running[-1]
-        unfinished = [pull for pull in self._pulls.values() if pull.stage is not PullStage.DONE]
-        return unfinished[-1] if unfinished else None
+        """The one that began last and still runs; else the last one whose end nobody has seen."""
+        return next(reversed(self.running or list(self._pulls.values())), None)
 
     @property
     def running(self) -> list[Pull]:
@@ -85,6 +81,11 @@ class Pulls:
         if pull.running and pull.worker is not None:
             pull.stage = PullStage.STOPPED
             pull.worker.cancel()
+
+    def forget(self, pull: Pull) -> None:
+        """The person has seen how it ended."""
+        if not pull.running and self._pulls.get(pull.name) is pull:
+            del self._pulls[pull.name]
 
     async def _run(self, pull: Pull) -> None:
         try:

@@ -9,6 +9,7 @@ from local_agent.tui.widgets.header import HeaderFacts
 from local_agent.tui.workspace_names import folder_name
 
 if TYPE_CHECKING:
+    from local_agent.runtime.conversation import Conversation
     from local_agent.tui.screens.chat import ChatScreen
 
 
@@ -26,7 +27,16 @@ def header_facts(screen: ChatScreen) -> HeaderFacts:
         conversation.window,
         conversation.read_only or (screen.runtime is not None and not screen.runtime.writable),
         conversation.unsaved,
+        _thinking(conversation),
     )
+
+
+def _thinking(conversation: Conversation) -> str:
+    if conversation.thinking is None or conversation.model_info is None:
+        return ""
+    from local_agent.tui.thinking_modes import thinking_words  # only where something is set
+
+    return thinking_words(conversation.planner.think)
 
 
 def footer_facts(screen: ChatScreen, message: str) -> FooterFacts:

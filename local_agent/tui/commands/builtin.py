@@ -30,11 +30,6 @@ async def rename(screen: CommandScreen, first: str, *more: str) -> None:
     await screen.rename(" ".join((first, *more)))
 
 
-@COMMANDS.command("model", "Choose the model that answers", hint="[NAME]")
-async def model(screen: CommandScreen, name: str = "") -> None:
-    await screen.choose_model(name or None)
-
-
 @COMMANDS.command("runtime", "What is running: session, model, server, database")
 async def runtime(screen: CommandScreen) -> None:
     screen.open_runtime()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.getters import query_one
 
 from local_agent.domain.drafts import Draft, Prompt
-from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.text import sanitise
 from local_agent.tui import leaving, opening
 from local_agent.tui.commands import COMMANDS
@@ -37,6 +37,9 @@ from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.prompt_pane import PromptPane
 from local_agent.tui.widgets.queue_strip import QueueStrip
 from local_agent.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from local_agent.tui.models import Models
 
 FIRST_KEYS_SECONDS = 0.05
 """How long the first paint and the keys typed before it have the processor for themselves."""
@@ -71,7 +74,8 @@ class ChatScreen(Doors):
         moving = launch.settings.ui.motion != "reduced"
         transcript = Transcript()
         self.copying = Copying(self, transcript)
-        phase = PhaseLine(self.glyphs, moving=moving)
+        phase = self.phase = PhaseLine(self.glyphs, moving=moving)
+        self._models: Models | None = None
         self.turns = TurnRunner(self, transcript, phase, self.glyphs, self.drafts.give)
         self.history = History(transcript, self.glyphs)
         transcript.pager = self.history
@@ -88,6 +92,17 @@ class ChatScreen(Doors):
     def busy(self) -> bool:
         """True while a turn runs."""
         return self.turns.busy
+
+    @property
+    def models(self) -> Models:
+        """What can be done about models; made when it is first wanted."""
+        if self.runtime is None:
+            raise UsageError("The database is still being opened: one moment.")
+        if self._models is None:
+            from local_agent.tui.models import Models
+
+            self._models = Models(self, self.runtime)
+        return self._models
 
     def compose(self) -> ComposeResult:
         yield from self._seen_at_once

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.screen import Screen
 
-from local_agent.domain.errors import LocalAgentError
 from local_agent.tui.glyphs import Glyphs
 
 if TYPE_CHECKING:
@@ -40,10 +39,6 @@ class Doors(Screen[None]):
 
     async def open_session(self, handle: str) -> None:
         """Replace the conversation by a stored session."""
-        raise NotImplementedError
-
-    def show_facts(self) -> None:
-        """Draw what is known of the conversation again."""
         raise NotImplementedError
 
     def open_sessions(self) -> None:
@@ -79,24 +74,6 @@ class Doors(Screen[None]):
         from local_agent.tui.screens.help import HelpScreen, keys_of
 
         self.app.push_screen(HelpScreen(keys_of(self), glyphs=self.glyphs))
-
-    async def choose_model(self, name: str | None) -> None:
-        """Answer with another model from the next prompt on; None asks which."""
-        conversation = self.conversation
-        if self._ready() is None or conversation is None:
-            return
-        if name is None:
-            from local_agent.tui.screens.models import ModelsScreen
-
-            models = ModelsScreen(conversation.state, current=conversation.model, glyphs=self.glyphs)
-            name = await self.app.push_screen_wait(models)
-        if name is None:
-            return
-        try:
-            await conversation.set_model(name)
-        except LocalAgentError as error:
-            self.notify_line(str(error), "error")
-        self.show_facts()
 
     def _picked(self, handle: str | None) -> None:
         if handle:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from time import monotonic
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.pull_meter import so_far
@@ -23,13 +23,6 @@ from local_agent.tui.widgets.line_input import LineInput
 from local_agent.tui.widgets.panel import Panel
 
 TICK_SECONDS = 0.1
-MAX_NAME = 300
-_NAME = re.compile(r"[\w.\-:/]+")
-
-
-def is_model_name(text: str) -> bool:
-    """Whether a server could take it for the name of a model."""
-    return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
 
 
 class PullScreen(ModalScreen[str | None]):
@@ -101,11 +94,12 @@ class PullScreen(ModalScreen[str | None]):
                 return True
 
     def action_begin(self) -> None:
-        name = self.name_input.value.strip()
-        if not name:
-            return
-        if not is_model_name(name):
-            self._say(f"{one_line(name, 40)!r} is not the name of a model, such as qwen3:4b.", "$text-warning")
+        from local_agent.llm.pull import checked_name
+
+        try:
+            name = checked_name(self.name_input.value)
+        except LocalAgentError as error:
+            self._say(str(error), "$text-warning")
             return
         self.remove_class("-asking")
         self._follow(self._pulls.begin(name))
@@ -123,10 +117,14 @@ class PullScreen(ModalScreen[str | None]):
         self.dismiss(None)
 
     def action_close(self) -> None:
+        if self.pull is not None:
+            self._pulls.forget(self.pull)
         self.dismiss(None)
 
     def action_use(self) -> None:
-        self.dismiss(self.pull.name if self.pull is not None else None)
+        if self.pull is not None:
+            self._pulls.forget(self.pull)
+            self.dismiss(self.pull.name)
 
     def _follow(self, pull: Pull) -> None:
         self.pull, self._shown = pull, None

@@ -56,7 +56,7 @@ def _groups(details: Details, glyphs: Glyphs) -> Mapping[str, Mapping[str, objec
         "What it is": {
             "family": info.family,
             "parameters": info.parameters,
-            "quantization": info.quantization,
+            "quantised": info.quantization,
             "size": size(info.size),
             "can": sorted(able) if able is not None else None,
             "template": info.template,
