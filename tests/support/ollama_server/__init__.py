@@ -25,6 +25,9 @@ As a process, for runs in a real terminal: ``python -m tests.support.ollama_serv
 ``{"models": [...], "version": "...", "turns": [turn, ...], "faults": [...]}`` with turns such as
 ``"Hello"`` or ``{"steps": [{"think": "Hm."}, {"say": "Yes.", "chunking": "token", "pause": 0.05}]}``.
 
+``server.offer(ModelSpec("qwen3:4b"), pause=0.1)`` is a model that ``/api/pull`` fetches, ten steps
+long, with a ``gate`` half-way, an ``error`` or a broken connection on demand; what has come stays.
+
 Steps: ``say``, ``think`` (with ``chunking`` and ``pause``), ``call``, ``sleep``, ``gate`` (waits for
 ``server.release(name)``), ``raw`` (bytes), ``line`` (any JSON value), ``error``, ``http``, ``done``,
 ``end`` (``clean``, ``no_done``, ``abort``, ``midline_clean``, ``midline_abort``, ``rst``, ``eof``,
@@ -41,6 +44,7 @@ it was handed to the socket.
 
 from tests.support.ollama_server.faults import Fault, reply
 from tests.support.ollama_server.hosted import HostedServer, RemoteServer, server_process, wait_until
+from tests.support.ollama_server.library import Offer
 from tests.support.ollama_server.log import RequestRecord
 from tests.support.ollama_server.registry import REMOVE, ModelSpec
 from tests.support.ollama_server.script import (
@@ -67,6 +71,7 @@ __all__ = [
     "Fault",
     "HostedServer",
     "ModelSpec",
+    "Offer",
     "OllamaServer",
     "RemoteServer",
     "RequestRecord",

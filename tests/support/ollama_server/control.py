@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 
 def apply(server: OllamaServer, document: Mapping[str, object]) -> None:
-    """Apply a script document: ``models``, ``version``, ``turns``, ``model``, ``faults``, ``default``.
+    """Apply a script document: ``models``, ``version``, ``turns``, ``model``, ``faults``, ``default``,
+    ``library``: offers such as ``{"model": "qwen3:4b", "pause": 0.1}``.
 
     ``turns`` is a list (for ``model``, or for any model), or a map from model name to list.
     """
     if "models" in document:
         specs = [_model(value) for value in _sequence(document["models"])]
         server.models = {spec.name: spec for spec in specs}
+    for offer in _sequence(document.get("library", [])):
+        how = dict(_mapping(offer))
+        server.offer(_model(how.pop("model")), **how)
     if "version" in document:
         server.version = str(document["version"])
     if "default" in document:

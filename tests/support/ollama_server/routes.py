@@ -37,6 +37,7 @@ class ApiRoutes:
             "/api/show": {"POST": self._show},
             "/api/chat": {"POST": self._chat},
             "/api/generate": {"POST": self._generate},
+            "/api/pull": {"POST": self._pull},
         }
 
     async def answer(self, request: Request, response: Response, record: RequestRecord) -> None:
@@ -82,6 +83,13 @@ class ApiRoutes:
         if body.get("prompt"):
             raise Refusal(500, "the scripted server loads and unloads through /api/generate, nothing else")
         await self._load_or_unload(body, model, response, {"response": ""})
+
+    async def _pull(self, request: Request, response: Response, record: RequestRecord) -> None:
+        body = record.json if isinstance(record.json, dict) else {}
+        name = str(body.get("model") or "")
+        if not name:
+            raise Refusal(400, "invalid model name")
+        await self._server.library.play(name, response)
 
     async def _chat(self, request: Request, response: Response, record: RequestRecord) -> None:
         body = check_shape(record.json)

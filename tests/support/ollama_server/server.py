@@ -8,9 +8,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from types import TracebackType
+from typing import Any
 
 from tests.support.ollama_server.dispatch import Dispatcher
 from tests.support.ollama_server.faults import Fault
+from tests.support.ollama_server.library import Library, Offer
 from tests.support.ollama_server.log import RequestRecord
 from tests.support.ollama_server.memory import Memory
 from tests.support.ollama_server.registry import ModelSpec, full_name
@@ -39,6 +41,7 @@ class OllamaServer:
         self.signed_in = True
         self.max_queue = 512
         self.memory = Memory()
+        self.library = Library(self._add_model, self.wait_gate)
         self.log: list[RequestRecord] = []
         self._strict = strict
         self._port = port
@@ -73,6 +76,10 @@ class OllamaServer:
         """Append turns for one model, or for whichever model asks."""
         queue = self._turns.setdefault(full_name(model) if model else ANY_MODEL, deque())
         queue.extend(turn if isinstance(turn, Turn) else Turn(turn) for turn in turns)
+
+    def offer(self, model: ModelSpec, **how: Any) -> Offer:
+        """Have a model that can be pulled; ``how`` as in ``Offer``."""
+        return self.library.offer(Offer(model, **how))
 
     def fault(self, *faults: Fault) -> None:
         """Append faults; each is used up by one request to its path."""
@@ -140,6 +147,9 @@ class OllamaServer:
     async def stop(self) -> None:
         """Stop listening and drop every connection."""
         await self.refuse()
+
+    def _add_model(self, model: ModelSpec) -> None:
+        self.models[model.name] = model
 
     def _gate(self, name: str) -> asyncio.Event:
         return self._gates.setdefault(name, asyncio.Event())
