@@ -14,7 +14,7 @@ from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.suggested import suggested_model
 from local_agent.tui.model_list import Inventory, arranged, found
 from local_agent.tui.model_source import ConversationModels
-from local_agent.tui.pulls import Pulls
+from local_agent.tui.pulls import Pull, Pulls, PullStage
 from local_agent.tui.thinking_modes import next_thinking, thinking_of, thinking_words
 from local_agent.tui.widgets.pull_line import PullLine
 
@@ -138,7 +138,7 @@ class Models:
         self._screen.notify_line(f"{one_line(conversation.model)} {how} from the next prompt on.")
 
     async def names(self, typed: str) -> list[str]:
-        """Of the models that the server has, those that fit what is typed; none where it is slow to answer."""
+        """The models whose names fit what is typed; none where the server is slow to answer."""
         conversation = self._screen.conversation
         if conversation is None:
             return []

@@ -28,7 +28,7 @@ async def _names_and_words(screen: ModelScreen, typed: str) -> Sequence[str]:
     return [*await screen.models.names(typed), *words]
 
 
-async def _ways(screen: ModelScreen, typed: str) -> Sequence[str]:
+async def _ways(screen: CommandScreen, typed: str) -> Sequence[str]:
     return [word for word in WORDS if word.startswith(typed.lower())]
 
 

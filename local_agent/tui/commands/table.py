@@ -51,8 +51,8 @@ class CommandScreen(Protocol):
     async def leave(self) -> None: ...
 
 
-Completer = Callable[[CommandScreen, str], Awaitable[Sequence[str]]]
-"""What the argument at the cursor may become, best first; it is quoted as it is taken."""
+Completer = Callable[..., Awaitable[Sequence[str]]]
+"""Takes the screen and what is typed: what the argument at the cursor may become, best first; it is quoted as it is taken."""
 
 
 class Command(NamedTuple):

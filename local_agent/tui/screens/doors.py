@@ -41,6 +41,10 @@ class Doors(Screen[None]):
         """Replace the conversation by a stored session."""
         raise NotImplementedError
 
+    def show_facts(self) -> None:
+        """Draw what is known of the conversation again."""
+        raise NotImplementedError
+
     def open_sessions(self) -> None:
         """The session picker."""
         runtime = self._ready()

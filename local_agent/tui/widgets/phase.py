@@ -182,5 +182,5 @@ def _round(count: float) -> int:
     whole = int(count)
     if whole < 100:
         return whole
-    step = 10 ** (len(str(whole)) - 2)
+    step = int(10 ** (len(str(whole)) - 2))
     return whole // step * step
