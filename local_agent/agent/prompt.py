@@ -1,18 +1,21 @@
-"""What the program itself says to the model: the system prompt, and the date with a question."""
+"""What the program itself says to the model: the system prompt, and what goes with a question."""
 
 from __future__ import annotations
 
 import platform
 import stat
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from local_agent.domain.attached import Attached, written
 from local_agent.domain.text import REPLACEMENT, decode, one_line
 
 INSTRUCTIONS_FILE = "AGENTS.md"
 INSTRUCTIONS_LIMIT = 16 * 1024
 """Bytes of the instructions file that are sent at most."""
 
+_DATE = "Date: "
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SYSTEMS = {"Darwin": "macOS"}
 
@@ -57,12 +60,19 @@ def read_instructions(folder: Path, limit: int = INSTRUCTIONS_LIMIT) -> str:
     return text.rstrip(REPLACEMENT) + "\n(The rest of the file is left out.)"
 
 
-def question_context(last_context: str, today: date | None = None) -> str:
-    """The date, for a question that is the first to hear it; empty while ``last_context`` still holds.
+def question_context(last_date: str, mentioned: Sequence[Attached] = (), today: date | None = None) -> str:
+    """What goes before a question: the date, where it is the first to hear it, and what it mentions.
 
-    It goes with the question, not with the system prompt, because a change there would cost the
-    whole prompt again.
+    ``last_date`` is the ``stated_date`` of an earlier one. The date goes with the question, not with the
+    system prompt, because a change there would cost the whole prompt again.
     """
     day = today or date.today()
-    stated = f"Date: {day.isoformat()} ({_WEEKDAYS[day.weekday()]})"
-    return "" if stated in last_context else stated
+    stated = f"{_DATE}{day.isoformat()} ({_WEEKDAYS[day.weekday()]})"
+    parts = ("" if stated == last_date else stated, written(mentioned))
+    return "\n\n".join(part for part in parts if part)
+
+
+def stated_date(context: str) -> str:
+    """The date that a question's context states; empty when it states none."""
+    first = context.partition("\n")[0]
+    return first if first.startswith(_DATE) else ""

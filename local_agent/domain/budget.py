@@ -10,6 +10,8 @@ from local_agent.domain.requests import Message
 
 BYTES_PER_TOKEN = 3.6
 MESSAGE_OVERHEAD = 6
+MENTIONED_SHARE = 0.25
+"""Of the context window, what the files that one question mentions may take together."""
 
 
 def estimate_tokens(messages: Sequence[Message]) -> int:
@@ -19,6 +21,16 @@ def estimate_tokens(messages: Sequence[Message]) -> int:
     """
     weight = sum(_weight(message) for message in messages)
     return int(weight / BYTES_PER_TOKEN) + MESSAGE_OVERHEAD * len(messages)
+
+
+def mentioned_bytes(window: int) -> int:
+    """How much of the mentioned files goes along in a window of so many tokens."""
+    return int(window * MENTIONED_SHARE * BYTES_PER_TOKEN)
+
+
+def text_tokens(text: str) -> int:
+    """Our own estimate of what a text weighs."""
+    return int(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
 
 
 def _weight(message: Message) -> int:

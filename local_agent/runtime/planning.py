@@ -6,15 +6,17 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from local_agent.agent.prompt import INSTRUCTIONS_LIMIT, question_context, system_prompt
+from local_agent.agent.prompt import INSTRUCTIONS_LIMIT, question_context, stated_date, system_prompt
 from local_agent.agent.turn import TurnPlan
 from local_agent.config.settings import Settings
 from local_agent.config.wishes import Wishes, wishes_for
+from local_agent.domain.budget import mentioned_bytes
 from local_agent.domain.entries import Entry
 from local_agent.domain.models import ModelInfo, Thinking
 from local_agent.domain.ports import Backend
 from local_agent.llm.windows import choose_window, default_max_output, think_for
 from local_agent.runtime.routing import Router
+from local_agent.workspace.reading import read_mentions
 
 UNPREPARED_WINDOW = 4096
 
@@ -30,7 +32,7 @@ class Planner:
         self._workspace_root = workspace_root
         self._memory = memory
         self._thinking: Thinking | None = None
-        self._last_context = ""
+        self._last_date = ""
 
     @property
     def backend(self) -> Backend:
@@ -96,7 +98,7 @@ class Planner:
 
     def asked(self, question: Entry) -> None:
         """A question is stored; what it was given need not be given again."""
-        self._last_context = question.context or self._last_context
+        self._last_date = stated_date(question.context) or self._last_date
 
     def build(self, text: str, parent: int | None, context: str | None = None) -> TurnPlan:
         """A plan from what is known now: enough to store a question whose turn is stopped already."""
@@ -105,7 +107,7 @@ class Planner:
         return TurnPlan(
             text=text,
             parent=parent,
-            context=question_context(self._last_context) if context is None else context,
+            context=self._given(text, window) if context is None else context,
             # A byte of instructions for each token of the window fills about a quarter of it.
             system_prompt=system_prompt(Path(self._workspace_root), limit=min(INSTRUCTIONS_LIMIT, window)),
             model=self.model,
@@ -119,3 +121,8 @@ class Planner:
             may_cut=self.router.may_cut,
             refusal=self.router.problem,
         )
+
+    def _given(self, text: str, window: int) -> str:
+        """What a question is given that was not asked before: its files as they are now."""
+        mentioned = read_mentions(Path(self._workspace_root), text, mentioned_bytes(window))
+        return question_context(self._last_date, mentioned)

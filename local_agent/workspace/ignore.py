@@ -97,8 +97,10 @@ def rules_of(file: Path, base: str = "") -> Rules | None:
     return rules_from(decode(data.removeprefix(b"\xef\xbb\xbf")).split("\n"), base)
 
 
-def outer_rules(root: Path) -> list[Rules]:
-    """What counts before the root's own files: junk, the person's excludes, the repository's above."""
+def rules_above(root: Path, below: str = "") -> list[Rules]:
+    """What counts before the own files of the folder ``below``: its parents' up to the root, and outside it
+    junk, the person's excludes, and the repository's.
+    """
     junk = rules_from(JUNK)
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     found = [junk, rules_of(Path(config) / "git" / "ignore")]
@@ -109,6 +111,8 @@ def outer_rules(root: Path) -> list[Rules]:
         for depth in range(len(above)):
             folder = top.joinpath(*above[:depth])
             found += [_lifted(rules_of(folder / name), above[depth:]) for name in FILES]
+    for folder in ("", *_ancestors(below.rstrip("/"))) if below else ():
+        found += [rules_of(root / folder / name, f"{folder}/" * bool(folder)) for name in FILES]
     return [rules for rules in found if rules is not None]
 
 

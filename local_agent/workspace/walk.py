@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from local_agent.workspace.ignore import FILES, VERSION_CONTROL, Rules, ignored, outer_rules, rules_of
+from local_agent.workspace.ignore import FILES, VERSION_CONTROL, Rules, ignored, rules_above, rules_of
 
 MOST_PATHS = 200_000
 MOST_SECONDS = 15.0
@@ -38,8 +38,11 @@ def walk(
     *,
     most: int = MOST_PATHS,
     seconds: float = MOST_SECONDS,
+    below: str = "",
 ) -> Found:
     """All files and folders that are not ignored; links are not followed into folders.
+
+    ``below`` is a folder to begin with, relative to the root and ending in ``/``.
 
     ``tell`` is called from time to time with what was found so far and ends the walk by giving False.
     What can't be read is left out.
@@ -49,7 +52,7 @@ def walk(
     changed: dict[str, int] = {}
     begun = time.time_ns()
     told = 0
-    waiting: deque[tuple[str, tuple[Rules, ...]]] = deque([("", tuple(outer_rules(root)))])
+    waiting: deque[tuple[str, tuple[Rules, ...]]] = deque([(below, tuple(rules_above(root, below)))])
     skipped = MACHINE if root == Path("/") else frozenset[str]()
     while waiting:
         folder, rules = waiting.popleft()

@@ -6,7 +6,8 @@ import os
 from datetime import date
 from pathlib import Path
 
-from local_agent.agent.prompt import question_context, read_instructions, system_prompt
+from local_agent.agent.prompt import question_context, read_instructions, stated_date, system_prompt
+from local_agent.domain.attached import Attached, read_back
 
 DAY = date(2026, 7, 31)
 
@@ -60,7 +61,15 @@ def test_a_folder_name_cannot_add_lines_to_the_prompt(tmp_path: Path) -> None:
 
 
 def test_the_date_is_stated_once_a_day() -> None:
-    stated = question_context("", DAY)
+    stated = question_context("", today=DAY)
     assert stated == "Date: 2026-07-31 (Friday)"
-    assert question_context(stated, DAY) == ""
-    assert question_context(stated, date(2026, 8, 1)) == "Date: 2026-08-01 (Saturday)"
+    assert question_context(stated, today=DAY) == ""
+    assert question_context(stated, today=date(2026, 8, 1)) == "Date: 2026-08-01 (Saturday)"
+
+
+def test_a_date_in_a_mentioned_file_states_none() -> None:
+    file = Attached("notes.md", "1 line", "Date: 2026-07-31 (Friday)")
+    context = question_context("", [file], DAY)
+    assert stated_date(context) == "Date: 2026-07-31 (Friday)"
+    again = question_context(stated_date(context), [file], DAY)
+    assert stated_date(again) == "" and list(read_back(again)) == [file] == list(read_back(context))
