@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any, ClassVar
 
 from textual import events, on
@@ -14,12 +15,14 @@ from textual.screen import Screen
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
+from local_agent.domain.text import normalise
+from local_agent.tui.clipboard import SENT_AT_MOST, clipboard_tool, give_to_tool, wrapped_osc52
 from local_agent.tui.launch import ExitReport, Launch
 from local_agent.tui.screens.breakpoints import size_classes
 from local_agent.tui.screens.chat import ChatScreen
 from local_agent.tui.screens.too_small import TooSmallScreen, too_small
 from local_agent.tui.signals import EndSignals
-from local_agent.tui.terminal import know_alt_enter, tmux_passthrough
+from local_agent.tui.terminal import know_alt_enter
 from local_agent.tui.themes import register_themes, theme_named
 
 __all__ = ["ExitReport", "LocalAgentApp"]
@@ -87,10 +90,15 @@ class LocalAgentApp(App[ExitReport | None]):
             self.call_next(self._take_early_keys)
 
     def copy_to_clipboard(self, text: str) -> None:
-        super().copy_to_clipboard(text)
-        wrapped = tmux_passthrough(text)
-        if wrapped and self._driver is not None:
-            self._driver.write(wrapped)
+        text = normalise(text)
+        tool = clipboard_tool()
+        if tool is not None:
+            self.run_worker(partial(give_to_tool, tool, text), thread=True, group="clipboard")
+        if len(text.encode()) <= SENT_AT_MOST:
+            super().copy_to_clipboard(text)
+            wrapped = wrapped_osc52(text)
+            if wrapped and self._driver is not None:
+                self._driver.write(wrapped)
 
     def action_command_palette(self) -> None:
         if self.use_command_palette and not isinstance(self.screen, TooSmallScreen):

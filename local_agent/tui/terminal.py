@@ -1,8 +1,7 @@
-"""What the program asks of the terminal beyond drawing: the clipboard, and room for an editor."""
+"""What the program asks of the terminal beyond drawing: room for an editor, and keys as it sends them."""
 
 from __future__ import annotations
 
-import base64
 import os
 import shlex
 import signal
@@ -35,14 +34,6 @@ def know_alt_enter() -> None:
 
 class EditorFailed(Exception):
     """The editor could not be started, or ended with an error; its words are one line for the person."""
-
-
-def tmux_passthrough(text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """OSC 52 wrapped so that tmux hands it on to the terminal it runs in; empty outside tmux."""
-    if not environment.get("TMUX"):
-        return ""
-    payload = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
-    return f"\x1bPtmux;\x1b\x1b]52;c;{payload}\x07\x1b\\"
 
 
 def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:

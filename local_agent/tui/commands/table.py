@@ -26,8 +26,19 @@ class Reading(Protocol):
     def view(self) -> None: ...
 
 
+class Copying(Protocol):
+    """What a command may ask to be copied."""
+
+    async def answer(self, number: int) -> None: ...
+
+    async def code(self, number: int | None) -> None: ...
+
+
 class CommandScreen(Protocol):
     """What a command may ask of the screen it is typed on."""
+
+    @property
+    def copying(self) -> Copying: ...
 
     @property
     def history(self) -> Reading: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -49,7 +50,7 @@ class Thinking(LinesView, can_focus=True):
 
     def lines_for(self, width: int) -> Sequence[Line]:
         bar = Content.styled(self._glyphs.side_bar + " ", "$text-muted")
-        heading = decoration(self._heading(), "$text-muted").behind(bar)
+        heading = replace(decoration(self._heading(), "$text-muted").behind(bar), joint="")
         if not self.opened:
             return [heading]
         if self._body is None or self._body_width != width:

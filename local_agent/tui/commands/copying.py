@@ -1,0 +1,24 @@
+"""The command that copies."""
+
+from __future__ import annotations
+
+from local_agent.domain.errors import UsageError
+from local_agent.tui.commands.table import COMMANDS, CommandScreen
+
+_HINT = "[N | code [N]]"
+
+
+@COMMANDS.command("copy", "Copy the last answer, the Nth from the end, or code of the last one", hint=_HINT)
+async def copy(screen: CommandScreen, what: str = "1", number: str = "") -> None:
+    if what.lower() == "code":
+        await screen.copying.code(_number(number) if number else None)
+    elif number:
+        raise UsageError("Only code takes a second argument.", f"Usage: /copy {_HINT}")
+    else:
+        await screen.copying.answer(_number(what))
+
+
+def _number(word: str) -> int:
+    if not word.isdecimal() or len(word) > 9 or not int(word):
+        raise UsageError("/copy takes a number from 1 on, or code.", f"Usage: /copy {_HINT}")
+    return int(word)

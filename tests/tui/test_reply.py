@@ -1,0 +1,216 @@
+"""A settled reply under the hands of a person: selected, copied, its links followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.geometry import Offset
+
+from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, clipboard_tool
+from local_agent.tui.copying import copy
+from local_agent.tui.screens.link import LinkDialog
+from local_agent.tui.widgets.composer import Composer
+from local_agent.tui.widgets.question import Question
+from local_agent.tui.widgets.reply import Reply
+from tests.support.ollama_server import OllamaServer, Turn, gate, say, think
+from tests.tui.chatting import Chat, chatting
+from tests.tui.pilots import screen_text, until
+
+CODE = "def f():\n\treturn 1  \n\n\n\tpass"
+URL = f"https://example.com/{'deep/' * 16}end"
+ANSWER = f"""\
+Some **words** that are many enough to be wrapped where the row of this width ends.
+
+```python
+{CODE}
+```
+
+- look [there]({URL})
+- or `here`
+"""
+
+
+def place_of(chat: Chat, text: str, inside: int = 0) -> Offset:
+    """Where a text stands on the screen, or so many cells further right."""
+    for y, row in enumerate(screen_text(chat.pilot).splitlines()):
+        if text in row:
+            return Offset(row.index(text) + inside, y)
+    raise AssertionError(f"{text!r} is not on screen")
+
+
+def notes(chat: Chat) -> str:
+    """What was said in passing."""
+    return " ".join(note.message for note in chat.app._notifications)
+
+
+async def drag(chat: Chat, start: Offset, end: Offset) -> None:
+    """Select with the mouse."""
+    await chat.pilot.mouse_down(offset=start)
+    await chat.pilot.hover(offset=end)
+    await chat.pilot.mouse_up(offset=end)
+
+
+async def asked(chat: Chat, server: OllamaServer, answer: str | Turn = ANSWER) -> None:
+    """Ask one question and have it answered."""
+    server.script(answer)
+    await chat.ready()
+    await chat.send("how?")
+    await chat.answered(1)
+    await until(chat.pilot, lambda: "how?" in screen_text(chat.pilot))
+
+
+async def test_what_the_mouse_selects_is_copied_as_it_was_written(home: Path, server: OllamaServer) -> None:
+    async with chatting(home, server.url, size=(60, 30)) as chat:
+        await asked(chat, server, Turn(think("Hm, so."), say(ANSWER)))
+        await until(chat.pilot, lambda: "or here" in screen_text(chat.pilot))
+        await drag(chat, place_of(chat, "def f"), place_of(chat, "pass", 3))
+        await chat.pilot.press("ctrl+c")
+        assert chat.app.clipboard == CODE, "tabs, trailing spaces, empty lines and no bar"
+        assert not chat.screen.busy and chat.app.return_value is None
+
+        await drag(chat, place_of(chat, "how?"), place_of(chat, "or here", 7))
+        await chat.pilot.press("ctrl+c")
+        question, answer = chat.app.clipboard.split("\n\n", 1)
+        assert question == "how?", "what is folded is not copied, nor are bars and times"
+        assert answer == (
+            "Some words that are many enough to be wrapped where the row of this width ends.\n\n"
+            f"{CODE}\n\n- look there ({URL})\n- or here"
+        )
+
+        thinking, reply = chat.screen.query("Thinking").first(), chat.screen.query_one(Reply)
+        thinking.focus()
+        await chat.pilot.press("enter")
+        await until(chat.pilot, lambda: "Hm, so." in screen_text(chat.pilot))
+        await drag(chat, place_of(chat, "how?"), Offset(50, reply.region.bottom + 1))
+        await chat.pilot.press("ctrl+c")
+        assert chat.app.clipboard == f"how?\n\nHm, so.\n\n{ANSWER.strip()}", (
+            "an answer as a whole is its Markdown"
+        )
+
+
+async def test_code_and_links_are_reached_by_key(
+    home: Path, server: OllamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = tmp_path / "opened"
+    browser = tmp_path / "bin" / "xdg-open"
+    browser.parent.mkdir()
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{browser.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("DISPLAY", ":7")
+    async with chatting(home, server.url, size=(60, 30)) as chat:
+        await asked(chat, server)
+        await chat.pilot.press("shift+tab")
+        assert isinstance(chat.screen.focused, Reply)
+        await until(chat.pilot, lambda: "copy c" in screen_text(chat.pilot))
+        await chat.pilot.press("c")
+        assert chat.app.clipboard == CODE
+        await chat.pilot.press("right", "c")
+        assert chat.app.clipboard == URL
+        assert "copy c" not in screen_text(chat.pilot)
+        await chat.pilot.press("right", "c")
+        assert chat.app.clipboard == ANSWER, "behind the last one is the whole answer"
+
+        await chat.pilot.press("left", "enter")
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, LinkDialog) and chat.app.screen.listening)
+        shown = "".join(line.strip(" ▔▁▏▕│") for line in screen_text(chat.pilot).splitlines())
+        assert URL in shown and not opened.exists(), "all of it is seen before it is opened"
+        await chat.pilot.press("enter")
+        await until(chat.pilot, opened.exists)
+        assert opened.read_text() == URL
+        await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+        await chat.pilot.press("escape")
+        assert isinstance(chat.screen.focused, Composer)
+
+
+async def test_a_click_copies_and_asks_and_leaves_the_focus_where_one_types(
+    home: Path, server: OllamaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    async with chatting(home, server.url, size=(60, 30)) as chat:
+        await asked(chat, server, f"{ANSWER}\n[a file](ssh://host/x)")
+        await chat.pilot.click(offset=place_of(chat, " copy", 2))
+        assert chat.app.clipboard == CODE
+        await chat.pilot.click(offset=place_of(chat, "Some words"))
+        await chat.pilot.hover(offset=place_of(chat, "there (exa", 1))
+        assert str(chat.screen.query_one(Reply).tooltip) == URL
+        await chat.pilot.click(offset=place_of(chat, "there (exa", 1))
+        await until(chat.pilot, lambda: "No browser was found" in screen_text(chat.pilot))
+        await until(chat.pilot, lambda: chat.app.screen.listening)
+        await chat.pilot.press("c")
+        await until(chat.pilot, lambda: chat.app.clipboard == URL)
+        await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+        await chat.pilot.click(offset=place_of(chat, "a file (ssh", 1))
+        await until(chat.pilot, lambda: "Only web pages and mail" in screen_text(chat.pilot))
+        assert "open it in the browser" not in screen_text(chat.pilot)
+        await until(chat.pilot, lambda: chat.app.screen.listening)
+        await chat.pilot.press("escape")
+        await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+        assert isinstance(chat.screen.focused, Composer)
+
+
+async def test_answers_are_copied_by_number_and_code_by_its_place(home: Path, server: OllamaServer) -> None:
+    server.script("First.\n\n```\none\n```\n\n    two\n", "Second.", Turn(say("Half of a"), gate("on")))
+
+    async with chatting(home, server.url) as chat:
+
+        async def command(line: str, copied: str) -> None:
+            chat.screen.action_command(line)
+            await until(chat.pilot, lambda: chat.app.clipboard == copied)
+
+        async def refused(line: str, says: str) -> None:
+            chat.screen.action_command(line)
+            await until(chat.pilot, lambda: any(says in remark for remark in chat.remarks))
+
+        await chat.ready()
+        await chat.pilot.press("alt+c")
+        await until(chat.pilot, lambda: "no answer to copy" in notes(chat))
+        await chat.send("a")
+        await chat.answered(1)
+        await command("/copy code", "two")
+        await command("/copy code 1", "one")
+        await refused("/copy code 3", "code blocks 1 to 2")
+        await refused("/copy nothing", "a number from 1 on")
+        await refused("/copy 0", "a number from 1 on")
+        await refused("/copy 1 2", "Only code takes")
+        await chat.send("b")
+        await chat.answered(2)
+        await command("/copy 2", "First.\n\n```\none\n```\n\n    two\n")
+        await chat.pilot.press("alt+c")
+        await until(chat.pilot, lambda: chat.app.clipboard == "Second.")
+        await chat.send("c")
+        await until(chat.pilot, lambda: chat.replies[-1:] == ["Half of a"])
+        await chat.pilot.press("alt+c")
+        await until(chat.pilot, lambda: chat.app.clipboard == "Half of a")
+        server.release("on")
+        await chat.answered(3)
+
+
+async def test_the_size_that_a_clipboard_may_not_take_is_said(home: Path, server: OllamaServer) -> None:
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        copy(chat.app, "x" * (COMMON_LIMIT + 1), "It")
+        await until(chat.pilot, lambda: "no more than 75 kB" in notes(chat))
+        assert len(chat.app.clipboard) == COMMON_LIMIT + 1
+        copy(chat.app, "y" * (SENT_AT_MOST + 1), "It")
+        await until(chat.pilot, lambda: "too large" in notes(chat))
+        assert chat.app.clipboard[0] == "x"
+
+
+async def test_a_desktop_tool_gets_it_too_but_not_over_ssh(
+    home: Path, server: OllamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken, tool = tmp_path / "taken", tmp_path / "wl-copy"
+    tool.write_text(f"#!/bin/sh\ncat > {taken}.part && mv {taken}.part {taken}\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert clipboard_tool({"PATH": str(tmp_path), "WAYLAND_DISPLAY": "w", "SSH_TTY": "/dev/pts/1"}) is None
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        copy(chat.app, "tä\udc80\t", "It")
+        await until(chat.pilot, taken.exists)
+        assert taken.read_text("utf-8") == "tä\ufffd\t"
+        assert not chat.screen.query(Question)
