@@ -124,13 +124,13 @@ class History:
         else:
             transcript.follow()
 
-    def find(self, words: str) -> None:
-        """Look for words in all of the conversation, or ask which."""
+    async def find(self, words: str = "") -> None:
+        """Look for words in all of the conversation, or ask which; the next key is typed there."""
         from local_agent.tui.find import Find
 
         if self._find is None or not self._find.is_attached:
             self._find = Find(self, self.glyphs)
-            self.transcript.screen.mount(self._find, after=self.transcript)
+            await self.transcript.screen.mount(self._find, after=self.transcript)
         self._find.open(words)
 
     def end_find(self) -> bool:

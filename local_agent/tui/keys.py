@@ -8,7 +8,7 @@ CHAT_BINDINGS: list[BindingType] = [
     Binding("escape", "escape", "Stop", id="chat.stop", show=False),
     Binding("ctrl+c", "interrupt", "Copy, stop, clear or quit", id="chat.interrupt", show=False),
     Binding("ctrl+end", "end", "Go to the end", id="chat.end", show=False),
-    Binding("ctrl+f", "command('/find')", "Find in this conversation", id="chat.find", show=False),
+    Binding("ctrl+f", "find", "Find in this conversation", id="chat.find", show=False, priority=True),
     Binding("alt+up,shift+pageup", "turn(-1)", "To the question above", id="chat.turn_above", show=False),
     Binding("alt+down,shift+pagedown", "turn(1)", "To the question below", id="chat.turn_below", show=False),
     Binding("alt+v", "command('/view')", "Read an answer on the whole screen", id="chat.view", show=False),

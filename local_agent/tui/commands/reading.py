@@ -7,7 +7,7 @@ from local_agent.tui.commands.table import COMMANDS, CommandScreen
 
 @COMMANDS.command("find", "Find words in all of this conversation", hint="[WORDS]")
 async def find(screen: CommandScreen, *words: str) -> None:
-    screen.history.find(" ".join(words))
+    await screen.history.find(" ".join(words))
 
 
 @COMMANDS.command("view", "Read the answer in view on the whole screen")

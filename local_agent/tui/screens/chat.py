@@ -218,6 +218,10 @@ class ChatScreen(Doors):
         """Go to the end of the conversation."""
         self.run_worker(self.history.to_end(), group="history")
 
+    async def action_find(self) -> None:
+        """Look for words in the conversation."""
+        await self.history.find()
+
     def action_turn(self, step: int) -> None:
         """Go to the question above (-1) or below (1)."""
         self.run_worker(self.history.to_question(step), group="history")

@@ -41,8 +41,8 @@ class ViewerScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "close", id="viewer.close"),
         Binding("slash,ctrl+f", "find", "find", id="viewer.find"),
-        Binding("n", "next(1)", "Next place", id="viewer.next", show=False),
-        Binding("N", "next(-1)", "The place before", id="viewer.previous", show=False),
+        Binding("n", "find_next(1)", "Next place", id="viewer.next", show=False),
+        Binding("N", "find_next(-1)", "The place before", id="viewer.previous", show=False),
         Binding("c", "copy", "copy", id="viewer.copy"),
         Binding("m", "look('raw')", "markdown", id="viewer.raw"),
         Binding("w", "look('broken')", "wrap", id="viewer.wrap"),
@@ -69,6 +69,8 @@ class ViewerScreen(Screen[None]):
         self._page = ViewerPage(self._text)
         self._bar = FindBar("this text")
         self._spots: list[Spot] = []
+        self._words = ""
+        """What was looked for last."""
 
     def compose(self) -> ComposeResult:
         yield Horizontal(self._heading, self._place, id="heading")
@@ -113,27 +115,30 @@ class ViewerScreen(Screen[None]):
         if self._page.sought is not None:
             self._search(self._page.sought)
 
-    def action_find(self) -> None:
+    async def action_find(self) -> None:
         """Type words, or others."""
         if not self._bar.is_attached:
-            self.mount(self._bar, after=self._page)
-        self._bar.open()
+            self._bar = FindBar("this text")
+            self.add_class("-finding")
+            await self.mount(self._bar, after=self._page)
+        self._bar.open(self._words)
 
-    def action_next(self, times: int) -> None:
-        """Search again after the search was closed."""
-        if not self._bar.is_attached and self._bar.input.value:
-            self.mount(self._bar, after=self._page)
-            self._search(Sought.of(self._bar.input.value))
-        self._bar.focus()
+    async def action_find_next(self, times: int) -> None:
+        """Go on with a search that was closed."""
+        if self._words:
+            await self.action_find()
+            self.set_focus(self._bar)
 
     @on(FindBar.Wanted)
     def _wanted(self, event: FindBar.Wanted) -> None:
+        self._words = event.words or self._words
         self._search(Sought.of(event.words))
 
     @on(FindBar.Left)
     def _left(self) -> None:
         self._mark(None)
         self._bar.remove()
+        self.remove_class("-finding")
 
     @on(FindBar.Stepped)
     def _stepped(self, event: FindBar.Stepped) -> None:

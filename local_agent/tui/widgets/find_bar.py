@@ -31,10 +31,12 @@ class FindBar(Horizontal, can_focus=True):
             &, &:focus { border: none; padding: 0; height: 1; background: transparent; }
         }
         & > #found { width: auto; max-width: 60%; color: $text-muted; padding: 0 0 0 2; }
+        & > #find-keys { display: none; width: auto; color: $text-muted; padding: 0 0 0 2; }
+        &:focus > #find-keys { display: block; }
         &:focus > #found { color: $text; }
     }
     .-narrow FindBar { padding: 0 1; }
-    .-narrow FindBar > #find-label { display: none; }
+    .-narrow FindBar > #find-label, .-narrow FindBar:focus > #find-keys { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n,enter", "next(1)", "Next", id="find.next"),
@@ -69,6 +71,7 @@ class FindBar(Horizontal, can_focus=True):
     def compose(self) -> ComposeResult:
         yield Static("find", markup=False, id="find-label")
         yield self.input
+        yield Static("n next, N back, / other words", markup=False, id="find-keys")
         yield self._said
 
     def say(self, text: str, style: str = "") -> None:
@@ -77,7 +80,8 @@ class FindBar(Horizontal, can_focus=True):
 
     def open(self, words: str = "") -> None:
         """Take the keys; ``words``, when given, are looked for at once."""
-        self.input.focus()
+        # Not later, as ``focus`` would: the next key may be there already.
+        self.screen.set_focus(self.input)
         if words:
             self.input.value = one_line(words[:LONGEST])
             self.input.cursor_position = len(self.input.value)
