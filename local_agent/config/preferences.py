@@ -64,7 +64,7 @@ class Preferences:
         if len(data) > MAX_BYTES:
             raise ConfigError(
                 f"{path} has no room for that: it is limited to {MAX_BYTES} bytes.",
-                "Put the hosts in your config.yaml: privacy.allowed_hosts.",
+                "Put hosts in your config.yaml: privacy.allowed_hosts." if self.allowed_hosts else "",
             )
         try:
             write_private(path, data)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,22 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="Can't write"):
         Preferences().write(tmp_path / "file" / "sub" / "runtime-preferences.json")
+
+
+def test_of_two_processes_the_last_complete_choice_counts(tmp_path: Path) -> None:
+    path = tmp_path / "runtime-preferences.json"
+    Preferences(allowed_hosts=("box.lan",)).write(path)
+    names = ("a" * 300, "b" * 500)
+    code = (
+        "import sys; from pathlib import Path; from local_agent.config.preferences import remember\n"
+        "for n in range(60): remember(Path(sys.argv[1]), model=sys.argv[2], instead_of=str(n))"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in names]
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        seen.add(Preferences.read(path).model)
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen - {""} <= set(names)
+    last = Preferences.read(path)
+    assert (last.model in names, last.instead_of, last.allowed_hosts) == (True, "59", ("box.lan",))
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
