@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from local_agent.domain.models import Location, ModelInfo
-from local_agent.llm.windows import choose_model, choose_window, default_max_output
+from local_agent.domain.models import Fit, Location, ModelInfo, Speed, Thinking
+from local_agent.llm.windows import choose_model, choose_window, default_max_output, judge_fit, think_for
 
 GIB = 1024**3
 SMALL = ModelInfo(
@@ -98,3 +98,77 @@ def test_automatic_choice(models: list[ModelInfo], preferred: str | None, expect
     for order in (models, models[::-1]):
         chosen = choose_model(order, preferred, 16 * GIB)
         assert (chosen.name if chosen else None) == expected
+
+
+SEEING = replace(OLD, name="seeing:4b", capabilities=frozenset({"completion", "vision"}))
+UNSURE = replace(NEW, name="unsure:4b", capabilities=None)
+
+
+@pytest.mark.parametrize(
+    ("models", "needs", "expected"),
+    [
+        ([NEW, SEEING, UNSURE, CLOUD], {"vision"}, "seeing:4b"),
+        ([NEW, SEEING], {"vision", "tools"}, None),
+        ([LOADED, SEEING], {"vision"}, "seeing:4b"),
+        ([NEW, SEEING], set(), "new:1b"),
+    ],
+)
+def test_a_choice_has_what_the_turn_needs(
+    models: list[ModelInfo], needs: set[str], expected: str | None
+) -> None:
+    chosen = choose_model(models, None, 16 * GIB, needs=frozenset(needs))
+    assert (chosen.name if chosen else None) == expected
+
+
+def test_of_models_that_do_the_fastest_here_is_taken() -> None:
+    speeds = {"old:1b": Speed(3, tokens_per_second=40.0), "huge:70b": Speed(3, tokens_per_second=400.0)}
+    assert choose_model([OLD, NEW, HUGE], None, 16 * GIB, speeds=speeds) == OLD
+    assert choose_model([OLD, NEW, LOADED], None, 16 * GIB, speeds=speeds) == LOADED
+    plain = {"plain:latest": Speed(3, tokens_per_second=1.0)}
+    assert choose_model([NEW, replace(LATEST, name="plain")], None, speeds=plain) is not NEW
+
+
+@pytest.mark.parametrize(
+    ("model", "window", "memory", "expected"),
+    [
+        (SMALL, 4_096, 16, Fit.FITS),
+        (SMALL, 131_072, 16, Fit.TOO_BIG),
+        (SMALL, 100_000, 16, Fit.TIGHT),
+        (replace(SMALL, loaded=True), 131_072, 4, Fit.FITS),
+        (SMALL, 4_096, None, Fit.UNKNOWN),
+        (replace(SMALL, size=None), 4_096, 16, Fit.UNKNOWN),
+        (LAN, 4_096, 16, Fit.UNKNOWN),
+        (CLOUD, 4_096, 16, Fit.UNKNOWN),
+        (UNPROVEN, 4_096, 16, Fit.UNKNOWN),
+    ],
+)
+def test_fit(model: ModelInfo, window: int, memory: int | None, expected: Fit) -> None:
+    assert judge_fit(model, window, memory and memory * GIB) is expected
+
+
+THINKING = replace(SMALL, capabilities=frozenset({"completion", "thinking"}))
+LEVELS = replace(THINKING, name="gpt-oss:20b", family="gptoss")
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted", "sent"),
+    [
+        (SMALL, True, None),
+        (SMALL, "high", None),
+        (SMALL, None, None),
+        (THINKING, True, True),
+        (THINKING, False, False),
+        (THINKING, "low", "low"),
+        (THINKING, None, None),
+        (LEVELS, True, "medium"),
+        (LEVELS, False, "low"),
+        (LEVELS, "high", "high"),
+        (LEVELS, None, None),
+        (replace(SMALL, capabilities=None), True, True),
+        (None, True, True),
+    ],
+)
+def test_what_is_sent_of_thinking(
+    model: ModelInfo | None, wanted: Thinking | None, sent: Thinking | None
+) -> None:
+    assert think_for(model, wanted) == sent
