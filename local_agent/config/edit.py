@@ -27,12 +27,19 @@ def typed_value(key: Key, typed: str) -> Any:
     try:
         check_value(key, _plain(value, text))
     except ConfigError:
-        if isinstance(value, list | dict):
-            raise
         # 8080 is a number, and yet may be meant as a name.
-        check_value(key, text)
+        if isinstance(value, list | dict) or not _takes_text(key, text):
+            raise
         return text
     return _plain(value, text)
+
+
+def _takes_text(key: Key, text: str) -> bool:
+    try:
+        check_value(key, text)
+    except ConfigError:
+        return False
+    return True
 
 
 def write_setting(path: Path, keys: Mapping[str, Key], name: str, value: Any) -> None:

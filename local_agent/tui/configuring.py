@@ -65,6 +65,10 @@ class Configuring:
     async def choose_theme(self, name: str | None) -> None:
         """Wear a theme, and wear it at the next start too; None asks which. Raises ``UsageError``."""
         known = known_themes()
+        if self._screen.app.no_color:
+            raise UsageError(
+                "NO_COLOR is set: nothing is drawn in colour.", "Start without it to choose a theme."
+            )
         if name is None:
             from local_agent.tui.screens.themes import ThemesScreen
 
@@ -93,6 +97,6 @@ class Configuring:
             screen.app.animation_level = "full" if moving else "none"
             for phase in screen.query(PhaseLine):
                 phase.set_moving(moving)
-        elif name == "ui.theme":
+        elif name == "ui.theme" and not screen.app.no_color:
             screen.app.theme = theme_named(settings.ui.theme)
         screen.show_facts()
