@@ -12,7 +12,7 @@ from local_agent.domain.entries import TurnStatus
 from local_agent.domain.models import Speed, full_name
 from local_agent.store.models import TurnRow
 
-LOOKED_AT = 4_000
+LOOKED_AT = 2_000
 """Turns, the newest of all sessions: what is older says little, and the cost stays the same for ever."""
 TURNS = 20
 _REAL_LOAD_SECONDS = 0.2
