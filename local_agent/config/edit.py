@@ -9,9 +9,10 @@ from typing import Any
 
 import yaml
 
-from local_agent.config.file import check_text, check_value, read_text
+from local_agent.config.file import check_text, read_text
 from local_agent.config.private_files import write_private
 from local_agent.config.settings import Key
+from local_agent.config.values import check_value
 from local_agent.domain.errors import ConfigError
 
 _INDENT = "  "

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 import math
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from local_agent.config.settings import Key, Rule, settings_keys
+from local_agent.config.settings import Key
+from local_agent.config.values import BadEntry, check_value, offer, shown
 from local_agent.domain.errors import ConfigError
 from local_agent.domain.text import one_line, sanitise
 
@@ -59,56 +56,6 @@ def read_text(path: Path) -> str:
 def check_text(path: Path, text: str, keys: Mapping[str, Key], *, of_project: bool = False) -> list[Found]:
     """Check what a file holds, or is going to hold; ``ConfigError`` names the file, the line and the key."""
     return _Reader(path, keys, of_project).read(text)
-
-
-def check_value(key: Key, value: Any) -> Any:
-    """A plain value as the type that its key has; ``ConfigError`` says what the key expects."""
-    if value is None or value == "":
-        raise _bad(key, value)
-    # JSON's strict mode takes text for a path and a list for a tuple, but no text for a number.
-    adapter: TypeAdapter[Any] = TypeAdapter(key.annotation, config=ConfigDict(strict=True))
-    try:
-        checked = adapter.validate_json(json.dumps(value))
-    except ValidationError as error:
-        raise _bad(key, value) from error
-    if not _acceptable(checked, key.rule):
-        raise _bad(key, value)
-    return _check_entries(key, checked) if isinstance(checked, dict) else checked
-
-
-def _check_entries(key: Key, value: dict[str, Any]) -> dict[str, Any]:
-    """The entries of a mapping by their own rules; ``BadEntry`` says which one is refused."""
-    if key.rule.entry is not None:
-        for name, item in value.items():
-            problem = key.rule.entry(name, item)
-            if problem is not None:
-                got = "" if problem.hint else f", not {_got(item)}."
-                raise BadEntry((name,), f"{key.name}.{_shown(name)} {problem.words}{got}", problem.hint)
-    if key.rule.each is None:
-        return value
-    return {name: _check_group(key, key.rule.each, name, group) for name, group in value.items()}
-
-
-def _check_group(key: Key, known: Mapping[str, str], name: str, group: dict[str, Any]) -> dict[str, Any]:
-    checked = {}
-    for leaf, value in group.items():
-        owner = f"{key.name}.{_shown(name)}.{_shown(leaf)}"
-        if leaf not in known:
-            raise BadEntry((name, leaf), f"unknown key {owner}.", _offer(leaf, list(known)))
-        try:
-            checked[leaf] = check_value(settings_keys()[known[leaf]]._replace(name=owner), value)
-        except ConfigError as error:
-            within = error.within if isinstance(error, BadEntry) else ()
-            raise BadEntry((name, leaf, *within), error.line, error.hint) from error
-    return checked
-
-
-class BadEntry(ConfigError):
-    """A value inside a mapping is refused; ``within`` are the keys that lead to it."""
-
-    def __init__(self, within: tuple[str, ...], line: str, hint: str) -> None:
-        super().__init__(line, hint)
-        self.within = within
 
 
 class _Reader:
@@ -167,7 +114,7 @@ class _Reader:
         for key, value in node.value:
             name = key.value if isinstance(key, yaml.ScalarNode) else "?"
             if name in seen:
-                raise self._error(_line(key), f"{_shown(name)} is set twice (first in line {seen[name]}).")
+                raise self._error(_line(key), f"{shown(name)} is set twice (first in line {seen[name]}).")
             seen[name] = _line(key)
             yield name, key, value
 
@@ -216,7 +163,7 @@ class _Reader:
         return self._path.parent / os.path.expanduser(checked) if isinstance(checked, Path) else checked
 
     def _unknown(self, node: yaml.Node, name: str, known: list[str]) -> ConfigError:
-        return self._error(_line(node), f"unknown key {_shown(name)}.", _offer(name, known))
+        return self._error(_line(node), f"unknown key {shown(name)}.", offer(name, known))
 
     def _error(self, line: int, problem: str, hint: str = "") -> ConfigError:
         return _error(self._path, line, problem, hint)
@@ -227,19 +174,6 @@ class _Reader:
 
 def _error(path: Path, line: int, problem: str, hint: str = "") -> ConfigError:
     return ConfigError(f"{sanitise(str(path))}, line {line}: {problem}", hint)
-
-
-def _bad(key: Key, value: Any) -> ConfigError:
-    return ConfigError(f"{key.name} must be {key.rule.expects}, not {_got(value)}.")
-
-
-def _got(value: Any) -> str:
-    return "empty" if value is None or value == "" else one_line(json.dumps(value, ensure_ascii=False), 40)
-
-
-def _offer(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(known)}."
 
 
 def _line_within(node: yaml.Node, within: tuple[str, ...]) -> int:
@@ -256,16 +190,3 @@ def _line_within(node: yaml.Node, within: tuple[str, ...]) -> int:
 
 def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
-
-
-def _shown(name: str) -> str:
-    return one_line(name, 60)
-
-
-def _acceptable(value: Any, rule: Rule) -> bool:
-    if isinstance(value, str):
-        looks = rule.pattern is None or re.fullmatch(rule.pattern, value) is not None
-        return looks and bool(value.strip()) and value.isprintable()
-    if isinstance(value, int) and not isinstance(value, bool) and rule.minimum is not None:
-        return rule.maximum is not None and rule.minimum <= value <= rule.maximum
-    return True
