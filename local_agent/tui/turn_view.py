@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
 from textual.widget import Widget
@@ -30,14 +31,18 @@ from local_agent.tui.widgets.remarks import Receipt, Remark, receipt_parts
 from local_agent.tui.widgets.reply import Reply
 from local_agent.tui.widgets.thinking import Thinking
 from local_agent.tui.widgets.transcript import Transcript
-from local_agent.tui.widgets.window import Item
+from local_agent.tui.widgets.window import Item, widgets_of
 
 
 class TurnView:
     """One turn, live: show it each event in order, and close it whatever happens."""
 
-    def __init__(self, transcript: Transcript, phase: PhaseLine, glyphs: Glyphs) -> None:
+    def __init__(
+        self, transcript: Transcript, phase: PhaseLine, glyphs: Glyphs, model: Callable[[], str]
+    ) -> None:
         self.usage = Usage()
+        self._choice = model
+        self._model = ""
         self._transcript = transcript
         self._phase = phase
         self._glyphs = glyphs
@@ -100,6 +105,8 @@ class TurnView:
             # Asked again: what followed the same parent before is on another branch now.
             await self._transcript.drop_from((question.parent or 0) + 1)
             await self.ask(question.text)
+        # The next turn's may be chosen while this one runs.
+        self._model = self._choice()
         self._transcript.window.name_last(question.id)
         if self._question is not None:
             self._question.stamp(question.created_at)
@@ -127,12 +134,20 @@ class TurnView:
         await self._settle()
         if event.status is TurnStatus.FAILED and event.reply is None and self._question is not None:
             self._question.failed = True
-        ending = ending_of(event.status, event.stop_reason, self.usage, self._glyphs)
+        before = next((receipt.model for receipt in reversed(self._receipts())), self._model)
+        named = before != self._model
+        ending = ending_of(
+            event.status, event.stop_reason, self.usage, self._glyphs, model=self._model, named=named
+        )
         if event.reply is not None:
             # The reply's own item: entries come and go with all that belongs to them.
             self._transcript.window.split_last(event.reply.id, after=self._question)
         if ending is not None:
             await self._transcript.add(ending)
+
+    def _receipts(self) -> list[Receipt]:
+        items = self._transcript.window.items
+        return [widget for widget in widgets_of(items) if isinstance(widget, Receipt)]
 
     async def _settle(self) -> None:
         self._end_thinking()
@@ -174,14 +189,24 @@ class OpenReply:
             await widget.remove()
 
 
-def ending_of(status: TurnStatus, stop_reason: str | None, usage: Usage, glyphs: Glyphs) -> Widget | None:
-    """What stands below a reply: how it was cut short, and what it cost."""
+def ending_of(
+    status: TurnStatus,
+    stop_reason: str | None,
+    usage: Usage,
+    glyphs: Glyphs,
+    *,
+    model: str = "",
+    named: bool = False,
+) -> Receipt | None:
+    """What stands below a reply: how it was cut short, and what it cost; ``named`` tells the model, too."""
     cut_short = ""
     if status is TurnStatus.INTERRUPTED:
         cut_short = "interrupted"
     elif status is TurnStatus.SETTLED and stop_reason == "length":
         cut_short = "stopped at the output limit"
-    return Receipt(usage, cut_short, glyphs) if cut_short or receipt_parts(usage) else None
+    if not cut_short and not receipt_parts(usage):
+        return None
+    return Receipt(usage, cut_short, glyphs, model=model, named=named)
 
 
 async def stored_items(part: Slice, width: int, glyphs: Glyphs, *, written: bool = False) -> list[Item]:
@@ -191,14 +216,27 @@ async def stored_items(part: Slice, width: int, glyphs: Glyphs, *, written: bool
     """
     last_of_turn = {entry.turn_id: entry.id for entry in part.entries if entry.turn_id is not None}
     items = []
+    before = _model_before(part)
     for entry in part.entries:
         widgets = await _entry_widgets(entry, part, width, glyphs)
         turn = part.turns.get(entry.turn_id) if entry.turn_id is not None else None
         ended = turn is not None and not (written and turn.status is TurnStatus.RUNNING)
         if turn is not None and ended and last_of_turn[turn.id] == entry.id:
-            widgets.extend(_turn_end(entry, turn, part, glyphs))
+            named = before is None or before not in ("", turn.model)
+            widgets.extend(_turn_end(entry, turn, part, glyphs, named=named))
+            if isinstance(widgets[-1] if widgets else None, Receipt):
+                before = turn.model
         items.append(Item(entry.id, widgets))
     return items
+
+
+def _model_before(part: Slice) -> str | None:
+    """The model of the turn before those of a slice; empty before the first one, None when it is unknown."""
+    first = next((entry.turn_id for entry in part.entries if entry.turn_id is not None), 0)
+    earlier = [key for key in part.turns if key < first]
+    if earlier:
+        return part.turns[max(earlier)].model
+    return None if part.more else ""
 
 
 async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) -> list[Widget]:
@@ -212,12 +250,23 @@ async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) 
         case Kind.ASSISTANT:
             widgets: list[Widget] = []
             if entry.thinking.strip():
-                widgets.append(Thinking(entry.thinking, glyphs))
+                widgets.append(Thinking(entry.thinking, glyphs, about=_thinking_seconds(entry, part)))
             if entry.text.strip():
                 widgets.append(await Reply.prepared(entry.text, width, glyphs))
             return widgets
         case _:
             return []
+
+
+def _thinking_seconds(entry: Entry, part: Slice) -> float | None:
+    """How long the model thought: of the time that it wrote, as much as thinking is of what it wrote.
+
+    Only the whole time is stored. None where it is not known, or was that of several replies.
+    """
+    turn = part.turns.get(entry.turn_id) if entry.turn_id is not None else None
+    if turn is None or turn.usage.reply_seconds is None or entry.calls:
+        return None
+    return turn.usage.reply_seconds * len(entry.thinking) / (len(entry.thinking) + len(entry.text))
 
 
 def _unanswered(question: Entry, part: Slice) -> bool:
@@ -227,7 +276,7 @@ def _unanswered(question: Entry, part: Slice) -> bool:
     return not any(entry.turn_id == turn.id and entry.kind is Kind.ASSISTANT for entry in part.entries)
 
 
-def _turn_end(entry: Entry, turn: Turn, part: Slice, glyphs: Glyphs) -> list[Widget]:
+def _turn_end(entry: Entry, turn: Turn, part: Slice, glyphs: Glyphs, *, named: bool) -> list[Widget]:
     widgets: list[Widget] = []
     error = part.errors.get(turn.id)
     if error is not None:
@@ -235,7 +284,7 @@ def _turn_end(entry: Entry, turn: Turn, part: Slice, glyphs: Glyphs) -> list[Wid
     interrupted = turn.status is TurnStatus.RUNNING or entry.status is EntryStatus.INTERRUPTED
     status = TurnStatus.INTERRUPTED if interrupted else turn.status
     if entry.kind is Kind.ASSISTANT or status is TurnStatus.INTERRUPTED:
-        ending = ending_of(status, turn.stop_reason, turn.usage, glyphs)
+        ending = ending_of(status, turn.stop_reason, turn.usage, glyphs, model=turn.model, named=named)
         if ending is not None:
             widgets.append(ending)
     return widgets

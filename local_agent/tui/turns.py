@@ -126,7 +126,7 @@ class TurnRunner:
     async def _turn(self, conversation: Conversation, prompt: Prompt | None) -> bool:
         from local_agent.tui.turn_view import TurnView  # Markdown and Pygments: after the first paint
 
-        view = TurnView(self._transcript, self._phase, self._glyphs)
+        view = TurnView(self._transcript, self._phase, self._glyphs, lambda: conversation.model)
         try:
             await self._transcript.mount_end()
             if prompt is None:

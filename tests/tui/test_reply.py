@@ -7,17 +7,21 @@ from pathlib import Path
 import pytest
 from textual.geometry import Offset
 
+from local_agent.domain.entries import Usage
 from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, clipboard_tool
 from local_agent.tui.copying import copy
 from local_agent.tui.screens.link import LinkDialog
 from local_agent.tui.widgets.composer import Composer
 from local_agent.tui.widgets.question import Question
+from local_agent.tui.widgets.remarks import Receipt
 from local_agent.tui.widgets.reply import Reply
-from tests.support.ollama_server import OllamaServer, Turn, gate, say, think
+from local_agent.tui.widgets.thinking import Thinking
+from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, gate, say, think
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import screen_text, until
 
 CODE = "def f():\n\treturn 1  \n\n\n\tpass"
+FIRST, OTHER = "llama3.2:3b", "qwen3:0.6b"
 URL = f"https://example.com/{'deep/' * 16}end"
 ANSWER = f"""\
 Some **words** that are many enough to be wrapped where the row of this width ends.
@@ -78,7 +82,7 @@ async def test_what_the_mouse_selects_is_copied_as_it_was_written(home: Path, se
             f"{CODE}\n\n- look there ({URL})\n- or here"
         )
 
-        thinking, reply = chat.screen.query("Thinking").first(), chat.screen.query_one(Reply)
+        thinking, reply = chat.screen.query_one(Thinking), chat.screen.query_one(Reply)
         thinking.focus()
         await chat.pilot.press("enter")
         await until(chat.pilot, lambda: "Hm, so." in screen_text(chat.pilot))
@@ -214,3 +218,50 @@ async def test_a_desktop_tool_gets_it_too_but_not_over_ssh(
         await until(chat.pilot, taken.exists)
         assert taken.read_text("utf-8") == "tä\ufffd\t"
         assert not chat.screen.query(Question)
+
+
+async def test_the_receipt_names_the_model_when_it_is_another_one(home: Path) -> None:
+    def receipts() -> list[str]:
+        rows = screen_text(chat.pilot).splitlines()
+        return [row.strip().split(" · ")[0] for row in rows if " tok · " in row]
+
+    async with OllamaServer(models=[ModelSpec(FIRST), ModelSpec(OTHER)]) as server:
+        server.script("One.", "Two.", "Three.")
+        async with chatting(home, server.url, size=(80, 30), model=FIRST) as chat:
+            await chat.ready()
+            await chat.send("a")
+            await chat.answered(1)
+            chat.screen.action_command(f"/model {OTHER}")
+            await until(chat.pilot, lambda: chat.screen.conversation.model == OTHER)
+            for number, question in ((2, "b"), (3, "c")):
+                await chat.send(question)
+                await chat.answered(number)
+            await until(chat.pilot, lambda: len(receipts()) == 3)
+            live, handle = receipts(), chat.screen.conversation.handle
+            assert [each.split()[-1] for each in live] == ["tok", OTHER, "tok"]
+        async with chatting(home, server.url, size=(80, 30), resume=handle) as chat:
+            await until(chat.pilot, lambda: receipts() == live)
+
+
+def test_a_receipt_in_little_room_says_what_fits() -> None:
+    usage = Usage(reply_tokens=214, reply_seconds=5.0, first_token_seconds=0.6)
+    receipt = Receipt(usage, model="a-model-with-a-name:4b", named=True)
+
+    def aside(width: int) -> str:
+        shown = receipt.lines_for(width)[0].aside
+        return shown.plain if shown is not None else ""
+
+    assert aside(80) == "a-model-with-a-name:4b · 214 tok · 43 tok/s · first 600 ms"
+    assert aside(40) == "a-model-with-a-name:4b · 214 tok"
+    assert aside(10) == ""
+
+
+@pytest.mark.parametrize(
+    ("took", "says"),
+    [(0.3, "for a moment"), (4.2, "for about 4 s"), (125.0, "for about 2 min 5 s"), (None, "thought ▸")],
+)
+def test_how_long_a_stored_thought_took_is_told_as_well_as_it_is_known(took: float | None, says: str) -> None:
+    thinking = Thinking("Hm.", about=took)
+    assert says in thinking.lines_for(60)[0].content.plain
+    thinking.finish(61)
+    assert thinking.lines_for(60)[0].content.plain == "│ thought for 1 min 1 s ▸"

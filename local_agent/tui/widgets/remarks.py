@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from local_agent.domain.text import one_line
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 NoticeKind = Literal["information", "warning", "error"]
 
 _STYLES: dict[str, str] = {"information": "$text-muted", "warning": "$text-warning", "error": "$text-error"}
+
+
+MODEL_LIMIT = 40
+"""Characters of a model's name."""
 
 
 class Remark(LinesView):
@@ -51,21 +56,43 @@ class Remark(LinesView):
 
 
 class Receipt(LinesView):
-    """What a reply cost, at the right; or, at the left, how it was cut short."""
+    """What a reply cost, at the right; or, at the left, how it was cut short.
+
+    ``named`` shows the model, too. Where the row is short the last parts are left out.
+    """
 
     DEFAULT_CSS = """
     Receipt { margin: 0 1 1 2; height: 1; }
     """
 
-    def __init__(self, usage: Usage, cut_short: str = "", glyphs: Glyphs = UNICODE) -> None:
+    def __init__(
+        self,
+        usage: Usage,
+        cut_short: str = "",
+        glyphs: Glyphs = UNICODE,
+        *,
+        model: str = "",
+        named: bool = False,
+    ) -> None:
         super().__init__()
-        self.text = f" {glyphs.dot} ".join(receipt_parts(usage))
+        self.model = model
+        self._parts = [one_line(model, MODEL_LIMIT)] if named and model else []
+        self._parts += receipt_parts(usage)
+        self._dot = f" {glyphs.dot} "
         mark = f"{glyphs.stopped} {cut_short}" if cut_short else ""
-        aside = Content.styled(self.text, "$text-muted")
-        self._line = replace(decoration(mark, "$text-warning"), aside=aside)
+        self._mark = decoration(mark, "$text-warning")
+
+    @property
+    def text(self) -> str:
+        """All that it can say at the right."""
+        return self._dot.join(self._parts)
 
     def lines_for(self, width: int) -> Sequence[Line]:
-        return (self._line,)
+        room = width - len(self._mark.content) - 1
+        parts = list(self._parts)
+        while parts and cell_len(self._dot.join(parts)) > room:
+            parts.pop()
+        return (replace(self._mark, aside=Content.styled(self._dot.join(parts), "$text-muted")),)
 
 
 def receipt_parts(usage: Usage) -> list[str]:

@@ -15,7 +15,6 @@ from local_agent.domain.text import GrowingText
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.growing_lines import JoinedLines, PlainLines
 from local_agent.tui.lines import Line, decoration
-from local_agent.tui.quantities import seconds
 from local_agent.tui.widgets.lines_view import LinesView
 
 FLUSH_SECONDS = 0.1
@@ -24,7 +23,10 @@ SHOWN_CHARACTERS = 100_000
 
 
 class Thinking(LinesView, can_focus=True):
-    """``feed`` it while the model thinks, then say with ``finish`` how long it took."""
+    """``feed`` it while the model thinks, then say with ``finish`` how long it took.
+
+    ``about`` is how long a stored one took, in seconds, as far as that can be told.
+    """
 
     DEFAULT_CSS = """
     Thinking { margin: 0 1 1 2; color: $text-muted; }
@@ -36,12 +38,17 @@ class Thinking(LinesView, can_focus=True):
 
     opened: reactive[bool] = reactive(False, layout=True)
 
-    def __init__(self, text: str = "", glyphs: Glyphs = UNICODE, *, live: bool = False) -> None:
+    FOCUS_ON_CLICK = False
+
+    def __init__(
+        self, text: str = "", glyphs: Glyphs = UNICODE, *, live: bool = False, about: float | None = None
+    ) -> None:
         super().__init__()
         self.source = text
         self.live = live
         self._glyphs = glyphs
-        self._took: float | None = None
+        self._took = about
+        self._measured = False
         self._pending: list[str] = []
         self._flush_timer: Timer | None = None
         self._body: PlainLines | None = None
@@ -77,6 +84,7 @@ class Thinking(LinesView, can_focus=True):
         self._flush()
         self.live = False
         self._took = took
+        self._measured = True
         self.refresh(layout=True)
 
     def on_click(self) -> None:
@@ -98,5 +106,13 @@ class Thinking(LinesView, can_focus=True):
         sign = self._glyphs.opened if self.opened else self._glyphs.closed
         if self.live:
             return f"thinking {sign}"
-        took = f" for {seconds(self._took)}" if self._took is not None else ""
+        took = f" for {_in_words(self._took, measured=self._measured)}" if self._took is not None else ""
         return f"thought{took} {sign}"
+
+
+def _in_words(took: float, *, measured: bool) -> str:
+    if took < 1:
+        return "a moment"
+    minutes, rest = divmod(round(took), 60)
+    words = f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return words if measured else f"about {words}"
