@@ -111,8 +111,8 @@ def rules_above(root: Path, below: str = "") -> list[Rules]:
         for depth in range(len(above)):
             folder = top.joinpath(*above[:depth])
             found += [_lifted(rules_of(folder / name), above[depth:]) for name in FILES]
-    for folder in ("", *_ancestors(below.rstrip("/"))) if below else ():
-        found += [rules_of(root / folder / name, f"{folder}/" * bool(folder)) for name in FILES]
+    for inner in ("", *_ancestors(below.rstrip("/"))) if below else ():
+        found += [rules_of(root / inner / name, f"{inner}/" * bool(inner)) for name in FILES]
     return [rules for rules in found if rules is not None]
 
 

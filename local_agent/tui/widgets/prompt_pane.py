@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult, SuspendNotSupported
@@ -12,15 +12,17 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.getters import query_one
 from textual.message import Message
-from textual.widgets import Static, TextArea
+from textual.widgets import OptionList, Static, TextArea
 
-from local_agent.tui.commands.table import COMMANDS, is_command
+from local_agent.tui.commands.table import is_command
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.prompt_queue import PromptQueue
 from local_agent.tui.recall import Recall
 from local_agent.tui.terminal import EditorFailed, Ending, edit_text
-from local_agent.tui.widgets.completion import CompletionList
 from local_agent.tui.widgets.composer import Composer
+
+if TYPE_CHECKING:
+    from local_agent.tui.completing import Completing
 
 Questions = Callable[[], Awaitable[Sequence[str]]]
 Keep = Callable[[], Awaitable[None]]
@@ -75,8 +77,8 @@ class PromptPane(Vertical):
         self._glyphs = glyphs
         self._recall = Recall()
         self._recalled = ""
-        self.completions = CompletionList()
-        """Mounted when there is something to complete for the first time."""
+        self._completing: Completing | None = None
+        """Made when there may be something to complete for the first time."""
 
     def compose(self) -> ComposeResult:
         with Horizontal():
@@ -114,7 +116,7 @@ class PromptPane(Vertical):
         text = self.composer.text
         if self._recall.active and text != self._recalled:
             self._recall.end()
-        await self._offer(() if self._recall.active else COMMANDS.complete(text))
+        await self._look(edited=not self._recall.active)
         self.post_message(self.Edited())
 
     @on(Composer.Submitted)
@@ -141,34 +143,40 @@ class PromptPane(Vertical):
             self._recall.begin(await self._questions(), typed)
         self._put(self._recall.older())
 
+    @on(TextArea.SelectionChanged)
+    async def _cursor_moved(self, event: TextArea.SelectionChanged) -> None:
+        event.stop()
+        await self._look(edited=False)
+
     @on(Composer.CompletionMoved)
-    def _completion_moved(self, event: Composer.CompletionMoved) -> None:
+    async def _completion_moved(self, event: Composer.CompletionMoved) -> None:
+        if self._completing is None:
+            return
         if event.step:
-            self.completions.move(event.step)
-            return
-        command = self.completions.chosen
-        if command is None:
-            return
-        if event.submit and not command.hint:
-            self.composer.load("")
-            self.post_message(self.Commanded(f"/{command.name}"))
-        else:
-            self.composer.load(f"/{command.name} ")
+            self._completing.move(event.step)
+        elif (line := await self._completing.take(submit=event.submit)) is not None:
+            self.post_message(self.Commanded(line))
 
     @on(Composer.CompletionClosed)
     async def _completion_closed(self) -> None:
-        await self._offer(())
+        if self._completing is not None:
+            await self._completing.close()
 
-    @on(CompletionList.OptionSelected)
-    def _clicked(self, event: CompletionList.OptionSelected) -> None:
-        self.completions.highlighted = event.option_index
-        self._completion_moved(Composer.CompletionMoved(0, submit=True))
+    @on(OptionList.OptionSelected)
+    async def _clicked(self, event: OptionList.OptionSelected) -> None:
+        if self._completing is not None:
+            self._completing.point(event.option_index)
+            await self._completion_moved(Composer.CompletionMoved(0, submit=True))
 
-    async def _offer(self, commands: Sequence[object]) -> None:
-        if commands and not self.completions.is_attached:
-            await self.mount(self.completions, before=0)
-        self.completions.show(COMMANDS.complete(self.composer.text) if commands else ())
-        self.composer.completing = bool(commands)
+    async def _look(self, *, edited: bool) -> None:
+        """Offer what the word at the cursor may become."""
+        if self._completing is None:
+            if not edited or not {"/", "@"} & set(self.composer.text):
+                return
+            from local_agent.tui.completing import Completing
+
+            self._completing = Completing(self, self.composer, self._glyphs)
+        await self._completing.look(edited=edited)
 
     def _put(self, text: str | None) -> None:
         if text is not None:
