@@ -9,8 +9,7 @@ from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import Origin
 from local_agent.domain.errors import ModelError
 from local_agent.domain.pictures import Picture
-from local_agent.domain.ports import ChatRequest, Opening
-from local_agent.domain.requests import Message
+from local_agent.domain.ports import ChatRequest, Opening, Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +32,8 @@ class TurnPlan:
     """What the program adds to the question, such as the date."""
     pictures: tuple[Picture, ...] = ()
     """What goes along with the question."""
+    sees: bool = True
+    """False for a model that can't be shown pictures: those of earlier questions are left out."""
     origin: Origin = Origin.PERSON
     watchdog_seconds: float = 0
     """End the turn after so much silence in mid-reply; 0 only tells of it."""
@@ -59,11 +60,12 @@ class TurnPlan:
             unsent=self.unsent,
         )
 
-    def request(self, messages: tuple[Message, ...]) -> ChatRequest:
-        """The request that carries ``messages``."""
+    def request(self, shown: Shown) -> ChatRequest:
+        """The request that carries these messages."""
         return ChatRequest(
             model=self.model,
-            messages=messages,
+            messages=shown.messages,
+            picture_bytes=shown.picture_bytes,
             window=self.window,
             max_output=self.max_output,
             think=self.think,

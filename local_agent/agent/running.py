@@ -25,8 +25,8 @@ from local_agent.domain.events import (
     TurnStarted,
     UsageReported,
 )
-from local_agent.domain.ports import Backend, Journal, OpenTurn, Outcome
-from local_agent.domain.requests import build_messages
+from local_agent.domain.ports import Backend, Journal, OpenTurn, Outcome, PictureReader, Shown
+from local_agent.domain.requests import Message, build_messages, with_pictures_of
 from local_agent.domain.text import one_line
 
 T = TypeVar("T")
@@ -43,10 +43,18 @@ class Stopped(Exception):
 class RunningTurn:
     """The work of one turn. Its events wait in ``events``; None follows the last one."""
 
-    def __init__(self, backend: Backend, journal: Journal, plan: TurnPlan, limits: TurnLimits) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        plan: TurnPlan,
+        limits: TurnLimits,
+        pictures: PictureReader | None = None,
+    ) -> None:
         self.events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._backend = backend
         self._journal = journal
+        self._pictures = pictures
         self._plan = plan
         self._limits = limits
         self._stop = asyncio.Event()
@@ -139,12 +147,24 @@ class RunningTurn:
         estimate = estimate_tokens(messages)
         if estimate > self._plan.window * _HOPELESS:
             raise sentences.too_long(estimate, self._plan.window)
+        shown = await self._shown(messages)
         self._reply.sent()
-        async with aclosing(self._backend.stream(self._plan.request(messages))) as parts:
+        async with aclosing(self._backend.stream(self._plan.request(shown))) as parts:
             async for part in parts:
                 self._reply.take(part)
                 if self._reply.done is not None:
                     return
+
+    async def _shown(self, messages: tuple[Message, ...]) -> Shown:
+        """The messages with the bytes of their pictures, and without those that can't go along."""
+        if not any(message.pictures for message in messages):
+            return Shown(messages)
+        if self._pictures is None:
+            return Shown(with_pictures_of(messages, ()))
+        shown = await self._pictures.shown(messages, self._plan.model, sees=self._plan.sees)
+        for notice in shown.notices:
+            self._emit(Notice(notice))
+        return shown
 
     async def _ask_whether_loaded(self) -> None:
         try:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from local_agent.agent.plan import TurnLimits, TurnPlan
 from local_agent.agent.running import RunningTurn
 from local_agent.domain.events import Event
-from local_agent.domain.ports import Backend, Journal
+from local_agent.domain.ports import Backend, Journal, PictureReader
 
 __all__ = ["Agent", "TurnLimits", "TurnPlan"]
 
@@ -16,9 +16,17 @@ __all__ = ["Agent", "TurnLimits", "TurnPlan"]
 class Agent:
     """Runs the turns of one conversation, one at a time."""
 
-    def __init__(self, backend: Backend, journal: Journal, *, limits: TurnLimits | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        pictures: PictureReader | None = None,
+        *,
+        limits: TurnLimits | None = None,
+    ) -> None:
         self._backend = backend
         self._journal = journal
+        self._pictures = pictures
         self._limits = limits or TurnLimits()
         self._running: RunningTurn | None = None
         self._stop_wanted = False
@@ -32,7 +40,7 @@ class Agent:
         """
         if self._running is not None:
             raise RuntimeError("one turn at a time")
-        turn = self._running = RunningTurn(self._backend, self._journal, plan, self._limits)
+        turn = self._running = RunningTurn(self._backend, self._journal, plan, self._limits, self._pictures)
         if self._stop_wanted:
             turn.stop()
         work = asyncio.create_task(turn.work())

@@ -10,6 +10,8 @@ from local_agent.domain.requests import Message
 
 BYTES_PER_TOKEN = 3.6
 MESSAGE_OVERHEAD = 6
+PICTURE_TOKENS = 768
+"""What an Ollama server counts for a picture of any size."""
 MENTIONED_SHARE = 0.25
 """Of the context window, what the files that one question mentions may take together."""
 
@@ -20,7 +22,8 @@ def estimate_tokens(messages: Sequence[Message]) -> int:
     English prose is about four bytes a token, code and other scripts fewer: 3.6 errs to the safe side.
     """
     weight = sum(_weight(message) for message in messages)
-    return int(weight / BYTES_PER_TOKEN) + MESSAGE_OVERHEAD * len(messages)
+    pictures = sum(len(message.pictures) for message in messages)
+    return int(weight / BYTES_PER_TOKEN) + MESSAGE_OVERHEAD * len(messages) + PICTURE_TOKENS * pictures
 
 
 def mentioned_bytes(window: int) -> int:

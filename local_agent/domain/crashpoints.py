@@ -16,6 +16,7 @@ CommitName = Literal[
     "session.change",
     "session.create",
     "session.fork",
+    "session.mark",
     "session.rename",
     "session.set_model",
     "turn.begin",

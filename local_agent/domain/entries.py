@@ -23,6 +23,10 @@ class Kind(StrEnum):
     MARKER = "marker"
 
 
+PICTURES_FORGOTTEN = "pictures forgotten"
+"""Text of a marker: what was attached before it is sent, shown and exported no more."""
+
+
 class Origin(StrEnum):
     """Who wrote an entry."""
 

@@ -71,6 +71,11 @@ class ModelInfo:
         return self.proxied or self.location in (Location.CLOUD, Location.UNKNOWN)
 
     @property
+    def can_see(self) -> bool | None:
+        """Whether it can be shown pictures; None when the server is too old to say."""
+        return None if self.capabilities is None else "vision" in self.capabilities
+
+    @property
     def can_think(self) -> bool | None:
         """Whether it can think aloud; None when the server is too old to say."""
         return None if self.capabilities is None else "thinking" in self.capabilities

@@ -39,6 +39,8 @@ class ChatRequest:
     """None: not sent."""
     keep_alive: str | int | None = None
     options: Mapping[str, object] = field(default_factory=dict)
+    picture_bytes: Mapping[str, bytes] = field(default_factory=dict)
+    """By SHA-256, of every picture of every message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,27 @@ class Outcome:
     error: ErrorRecord | None = None
     ended_at: str = ""
     """UTC, ISO 8601, of an end that is written later than it happened; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Messages with the pictures that can go along."""
+
+    messages: tuple[Message, ...]
+    picture_bytes: Mapping[str, bytes] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    """What was left out, in lines for the person."""
+
+
+class PictureReader(Protocol):
+    """Where the bytes of a request's pictures come from, right before it is sent."""
+
+    async def shown(self, messages: tuple[Message, ...], model: str, *, sees: bool) -> Shown:
+        """Read the pictures of ``messages``; ``sees`` says whether ``model`` can be shown any.
+
+        Raises ``LocalAgentError`` when one of the question being asked can't be read; an earlier one
+        is left out.
+        """
 
 
 class Journal(Protocol):

@@ -6,7 +6,7 @@ questions, summaries, markers, lone surrogates), the list is valid for the stric
 - it starts with a user message (after the system message), user and assistant alternate, and
   tool messages stand only between an assistant message with calls and the next assistant message;
 - every call is answered exactly once, right after its message and in call order;
-- no message is empty, and all text can be encoded as UTF-8;
+- no message is empty (a question may be pictures alone), and all text can be encoded as UTF-8;
 - a question that nothing answered is left out, unless it is the one being asked.
 
 Because entries never change, request n+1 begins with all of request n.
@@ -14,13 +14,13 @@ Because entries never change, request n+1 begins with all of request n.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from local_agent.domain.entries import Entry, Kind, ToolCall
 from local_agent.domain.pictures import Picture
 from local_agent.domain.text import normalise
-from local_agent.domain.tree import model_facing, results_by_call
+from local_agent.domain.tree import model_facing, results_by_call, without_forgotten_pictures
 
 NOT_RUN = "No result: this call was not run."
 NO_OUTPUT = "(no output)"
@@ -51,12 +51,12 @@ def build_messages(system: str, path: Sequence[Entry], *, asking: bool = True) -
     """
     results = results_by_call(path)
     conversation = _Conversation()
-    for entry in model_facing(_nodes(path)):
+    for entry in model_facing(without_forgotten_pictures(_nodes(path))):
         match entry.kind:
             case Kind.SUMMARY if entry.readable:
                 conversation.summary = _summary_text(entry)
             case Kind.QUESTION:
-                conversation.question = _question_text(entry)
+                conversation.question = _question(entry)
             case Kind.ASSISTANT if entry.readable and (entry.text.strip() or entry.calls):
                 conversation.answer(_answer(entry), results.get(entry.id, {}))
             case _:
@@ -65,12 +65,22 @@ def build_messages(system: str, path: Sequence[Entry], *, asking: bool = True) -
     return (*head, *conversation.finish(asking))
 
 
+def with_pictures_of(messages: Sequence[Message], digests: Container[str]) -> tuple[Message, ...]:
+    """The same messages with those pictures alone whose digests are among ``digests``."""
+    return tuple(_with_pictures_of(message, digests) if message.pictures else message for message in messages)
+
+
+def _with_pictures_of(message: Message, digests: Container[str]) -> Message:
+    kept = tuple(picture for picture in message.pictures if picture.sha256 in digests)
+    return replace(message, pictures=kept, content=message.content or ("" if kept else MISSING))
+
+
 class _Conversation:
     """Messages in the making: the summary and the question wait until something answers them."""
 
     def __init__(self) -> None:
         self.summary = ""
-        self.question: str | None = None
+        self.question: Message | None = None
         self._messages: list[Message] = []
 
     def answer(self, answer: Message, results: Mapping[int, Entry]) -> None:
@@ -98,7 +108,11 @@ class _Conversation:
     def _ask(self) -> None:
         if self._messages and self._messages[-1].role == "tool":
             self._messages.append(Message("assistant", NO_ANSWER))
-        self._messages.append(Message("user", _join(self.summary, self.question or "") or MISSING))
+        question = self.question or Message("user", "")
+        text = _join(self.summary, question.content)
+        if not (text or question.pictures):
+            text = MISSING
+        self._messages.append(replace(question, content=text))
         self.summary, self.question = "", None
 
 
@@ -112,9 +126,12 @@ def _nodes(path: Sequence[Entry]) -> list[Entry]:
     return nodes
 
 
-def _question_text(entry: Entry) -> str:
+def _question(entry: Entry) -> Message:
     """What was asked; an unreadable question keeps its place, because its answer needs one."""
-    return _join(normalise(entry.context), normalise(entry.text)) if entry.readable else MISSING
+    if not entry.readable:
+        return Message("user", MISSING)
+    text = _join(normalise(entry.context), normalise(entry.text))
+    return Message("user", text, pictures=entry.pictures)
 
 
 def _summary_text(entry: Entry) -> str:

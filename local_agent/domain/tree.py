@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from local_agent.domain.entries import Entry, Kind
+from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, Kind
 
 
 def results_by_call(entries: Iterable[Entry]) -> dict[int, dict[int, Entry]]:
@@ -17,6 +18,20 @@ def results_by_call(entries: Iterable[Entry]) -> dict[int, dict[int, Entry]]:
             if earlier is None or entry.id < earlier.id:
                 answers[entry.call_number] = entry
     return results
+
+
+def forgets_pictures(entry: Entry) -> bool:
+    """True for the marker that ``/image forget-history`` leaves."""
+    return entry.kind is Kind.MARKER and entry.text == PICTURES_FORGOTTEN
+
+
+def without_forgotten_pictures(path: Sequence[Entry], behind: int = 0) -> list[Entry]:
+    """A part of a path, oldest first, without the pictures that a marker in it or behind it forgets.
+
+    ``behind`` is the id of the newest such marker that follows the part, 0 when none does.
+    """
+    newest = max((entry.id for entry in path if forgets_pictures(entry)), default=behind)
+    return [replace(entry, pictures=()) if entry.pictures and entry.id < newest else entry for entry in path]
 
 
 def model_facing(path: Sequence[Entry]) -> list[Entry]:

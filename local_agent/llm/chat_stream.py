@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import replace
 
@@ -30,15 +29,17 @@ _AFTER_DONE_SECONDS = 0.5
 
 
 async def stream_reply(
-    http: httpx.AsyncClient, address: ServerAddress, body: Mapping[str, object]
+    http: httpx.AsyncClient, address: ServerAddress, model: str, content: bytes
 ) -> AsyncGenerator[StreamPart, None]:
-    """Send one request and yield its reply; what arrived is yielded before a ``ModelError`` is raised."""
-    explain = Explainer(address, str(body["model"]))
+    """Send one request and yield its reply; what arrived is yielded before a ``ModelError`` is raised.
+
+    ``content`` is the JSON of the request.
+    """
+    explain = Explainer(address, model)
     reply = _Reply()
     failure: ModelError | None = None
     begun = False
     try:
-        content = json.dumps(body).encode()
         async with http.stream("POST", "/api/chat", content=content, headers=_HEADERS) as response:
             begun = True
             if response.status_code != 200:

@@ -56,6 +56,12 @@ class EmbeddedBackend:
     async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamPart, None]:
         """Stream one reply; see ``Backend.stream``."""
         self._check(request.model)
+        if any(message.pictures for message in request.messages):
+            raise ModelError(
+                ModelErrorKind.ENGINE,
+                "The embedded engine can't be shown pictures.",
+                "Ask a model with vision, on an Ollama server.",
+            )
         if any(generation.stopping for generation in self._running):
             yield ProgressPart(Phase.STOPPING)
         generation = _Generation(asyncio.get_running_loop())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -16,7 +17,7 @@ from local_agent.llm.failures import Unanswered, closed
 from local_agent.llm.host import ServerAddress, is_this_machine, without_variable
 from local_agent.llm.inventory import Inventory
 from local_agent.llm.pull import pull
-from local_agent.llm.wire import chat_body, knows_truncate
+from local_agent.llm.wire import chat_body, encoded, knows_truncate
 
 with without_variable():
     import ollama
@@ -100,7 +101,8 @@ class OllamaBackend:
         retries = _Retries()
         while True:
             think = None if digest in self._no_thinking else request.think
-            body = chat_body(
+            content = await asyncio.to_thread(
+                _content,
                 request,
                 window=not (model and model.proxied),
                 truncate_known=knows_truncate(version),
@@ -108,7 +110,7 @@ class OllamaBackend:
             )
             begun = False
             try:
-                async with aclosing(stream_reply(self._http, self._address, body)) as parts:
+                async with aclosing(stream_reply(self._http, self._address, request.model, content)) as parts:
                     async for part in parts:
                         begun = True
                         yield part
@@ -152,6 +154,11 @@ class OllamaBackend:
             if error.kind is ModelErrorKind.UNREACHABLE:
                 raise
             return None
+
+
+def _content(request: ChatRequest, *, window: bool, truncate_known: bool, think: bool | str | None) -> bytes:
+    body = chat_body(request, window=window, truncate_known=truncate_known, think=think)
+    return encoded(body) if request.picture_bytes else json.dumps(body).encode()
 
 
 class _Retries:

@@ -19,9 +19,11 @@ from local_agent.domain.models import ModelInfo, ServerState, Thinking
 from local_agent.domain.sessions import Holder, SessionInfo
 from local_agent.domain.titles import given_title
 from local_agent.runtime.journal import ConversationJournal
+from local_agent.runtime.pictures import Pictures
 from local_agent.runtime.planning import Planner
 from local_agent.runtime.saving_news import News, SavingNews
 from local_agent.runtime.search import Search
+from local_agent.runtime.showing import Showing
 from local_agent.store.store import Store
 
 MIRROR_SECONDS = 0.5
@@ -37,6 +39,7 @@ class Conversation:
         store: Store,
         journal: ConversationJournal,
         planner: Planner,
+        pictures: Pictures,
         *,
         viewed: SessionInfo | None = None,
         head: int | None = None,
@@ -46,6 +49,7 @@ class Conversation:
         self._journal = journal
         self._news = SavingNews(journal)
         self._planner = planner
+        self.pictures = Showing(pictures, planner.router, journal)
         self._viewed = viewed
         self._head = head
         self.search = Search(store, journal, lambda: (self._session_id, self._head))
@@ -212,6 +216,12 @@ class Conversation:
         """Ask by other settings from the next turn on."""
         self._planner.adopt(settings)
 
+    async def forget_pictures(self) -> int:
+        """Leave the pictures of all questions up to here out of requests, screens and exports; how many."""
+        self._require_writable()
+        self._head, count = await self.pictures.forget(self._head)
+        return count
+
     async def errors(self) -> list[ErrorRecord]:
         """The trail of failed turns, newest last."""
         return await self._store.errors(self.info.id) if self.info is not None else []
@@ -252,9 +262,8 @@ class Conversation:
         self._require_writable()
         self.busy = True
         try:
-            plan = await self._plan(prompt.text, parent, context)
-            plan = replace(plan, pictures=prompt.pictures, unsent=unsent)
-            self._agent = Agent(self._planner.backend, self._journal)
+            plan = replace(await self._plan(prompt, parent, context), unsent=unsent)
+            self._agent = Agent(self._planner.backend, self._journal, self.pictures)
             if self._stop.is_set():
                 self._agent.stop()
             async with aclosing(self._agent.run(plan)) as events:
@@ -268,18 +277,24 @@ class Conversation:
             self.busy = False
             self._store.hurry(None)
 
-    async def _plan(self, text: str, parent: int | None, context: str | None) -> TurnPlan:
+    async def _plan(self, prompt: Prompt, parent: int | None, context: str | None) -> TurnPlan:
         """Wait for the planner, but no longer than the person does."""
-        planning = asyncio.ensure_future(self._planner.plan(text, parent, context))
+        planning = asyncio.ensure_future(self._planned(prompt, parent, context))
         stopping = asyncio.ensure_future(self._stop.wait())
         try:
             await asyncio.wait({planning, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if planning.done():
                 return planning.result()
-            return self._planner.build(text, parent, context)
+            return replace(self._planner.build(prompt.text, parent, context), pictures=prompt.pictures)
         finally:
             planning.cancel()
             stopping.cancel()
+
+    async def _planned(self, prompt: Prompt, parent: int | None, context: str | None) -> TurnPlan:
+        note = await self.pictures.admit(prompt, parent)
+        plan = await self._planner.plan(prompt.text, parent, context)
+        notices = (*((note,) if note else ()), *plan.notices)
+        return replace(plan, pictures=prompt.pictures, notices=notices)
 
     def _note(self, event: Event) -> None:
         match event:

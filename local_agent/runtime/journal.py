@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from local_agent.domain.entries import Entry, EntryStatus, Slice, TurnStatus, Usage
-from local_agent.domain.errors import LeaseLost, Outdated, StoreError
+from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, EntryStatus, Slice, TurnStatus, Usage
+from local_agent.domain.errors import LeaseLost, NotSaved, Outdated, StoreError
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
 from local_agent.domain.sessions import NewSession, SessionInfo
 from local_agent.runtime.set_aside import SetAside
@@ -124,6 +124,13 @@ class ConversationJournal:
             await asyncio.shield(self._saving)
         if self._lost is not None:
             raise self._farewell(self._lost)
+
+    async def forget_pictures(self, leaf: int) -> int:
+        """Write a marker behind ``leaf``, all of which is on disk; the id of the marker."""
+        await self.save()
+        if self._held is None or self.trouble is not None:
+            raise NotSaved("What is on screen is not saved yet.", "Try again once it is.")
+        return await self._held.mark(self._unsaved.real(leaf), PICTURES_FORGOTTEN)
 
     def set_aside(self, draft: str = "") -> Path | None:
         """Put what is not on disk, and what was not sent yet, into a file; None when there is nothing."""

@@ -115,6 +115,7 @@ class Planner:
             window=window,
             max_output=wishes.max_output or default_max_output(window),
             think=self.think,
+            sees=self.info is None or self.info.can_see is not False,
             keep_alive=wishes.keep_alive,
             options=dict(wishes.options),
             watchdog_seconds=self._settings.model.watchdog_seconds,

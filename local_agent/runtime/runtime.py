@@ -20,6 +20,7 @@ from local_agent.domain.titles import given_title, title_from
 from local_agent.llm.crash import engine_crash_report
 from local_agent.llm.demo import DemoProgress
 from local_agent.objects.store import ObjectFolder, ObjectsInMemory
+from local_agent.runtime.asked import AskedBefore
 from local_agent.runtime.conversation import HURRY_SECONDS, Conversation
 from local_agent.runtime.engines import Engines
 from local_agent.runtime.facts import RuntimeFacts, gather_facts
@@ -52,6 +53,7 @@ class Runtime:
         self.models = Models(engines, settings, options, paths, store.speeds)
         objects = ObjectFolder(paths.picture_objects) if store.durable else ObjectsInMemory()
         self.pictures = Pictures(objects)
+        self.asked = AskedBefore(store, self.workspace_root)
         self._git_root_commit: str | None = None
 
     def adopt(self, settings: Settings, conversation: Conversation | None) -> None:
@@ -110,7 +112,7 @@ class Runtime:
     def new_conversation(self) -> Conversation:
         """A conversation that is written nowhere until its first question."""
         planner = self._planner(None)
-        return Conversation(self._store, self._journal(planner), planner)
+        return Conversation(self._store, self._journal(planner), planner, self.pictures)
 
     async def resume(self, handle: str) -> Conversation:
         """Take the session's lease and go on; where that can't be written, open it read-only.
@@ -133,7 +135,9 @@ class Runtime:
         info = await self._store.find(handle)
         planner = self._planner(info)
         journal = self._journal(planner)
-        return Conversation(self._store, journal, planner, viewed=info, head=info.head, notices=notices)
+        return Conversation(
+            self._store, journal, planner, self.pictures, viewed=info, head=info.head, notices=notices
+        )
 
     async def latest(self) -> SessionInfo | None:
         """The workspace's newest session by last activity."""
@@ -207,10 +211,6 @@ class Runtime:
             return None
         return await self._store.take_draft(self.workspace_root, _session_id(conversation))
 
-    async def questions(self, conversation: Conversation | None, limit: int = 200) -> list[str]:
-        """What was asked before, newest first: this session's questions, then the workspace's."""
-        return await self._store.questions(self.workspace_root, _session_id(conversation), limit)
-
     def hurry(self) -> None:
         """The person wants to leave: from now on nothing waits long for a locked database."""
         self._store.hurry(HURRY_SECONDS)
@@ -241,7 +241,8 @@ class Runtime:
 
     async def _continue(self, held: HeldSession) -> Conversation:
         planner = self._planner(held.info)
-        conversation = Conversation(self._store, self._journal(planner, held), planner, head=held.info.head)
+        journal = self._journal(planner, held)
+        conversation = Conversation(self._store, journal, planner, self.pictures, head=held.info.head)
         try:
             await conversation.recall()
         except StoreError:

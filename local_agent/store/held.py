@@ -76,6 +76,12 @@ class HeldSession:
         """What requests are built from, results included, oldest first."""
         return await self._gateway.read(lambda db: history.model_path(db, leaf))
 
+    async def mark(self, parent: int | None, text: str) -> int:
+        """Put a marker behind ``parent`` and move the head to it; its id."""
+        entry = await self._write(lambda db: turns.mark(db, self.info.id, parent, text), "session.mark")
+        self._moved_to(entry)
+        return entry.id
+
     async def set_model(self, model: str, pinned: bool) -> None:
         """The model of the next turns; ``pinned`` when a person chose it."""
         await self._change("session.set_model", model=model, model_pinned=pinned)

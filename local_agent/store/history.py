@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from sqlalchemy import ColumnElement, and_, select
@@ -10,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, Kind, Origin, Slice
+from local_agent.domain.tree import forgets_pictures, without_forgotten_pictures
 from local_agent.store import entries, error_trail, turns
 from local_agent.store.entries import Node
 from local_agent.store.failures import is_damage
@@ -31,7 +33,18 @@ def tail(db: Session, session_id: int, count: int, leaf: int | None = None) -> S
 def before(db: Session, session_id: int, entry_id: int, count: int) -> Slice:
     """The ``count`` nodes that lead to ``entry_id``, without it."""
     nodes = entries.walk(db, entry_id, limit=count + 2)
-    return _slice(db, session_id, nodes[1:], count)
+    part = _slice(db, session_id, nodes[1:], count)
+    if not any(entry.pictures for entry in part.entries):
+        return part
+    marker = _forgetting(db, session_id, entry_id)
+    return replace(part, entries=tuple(without_forgotten_pictures(part.entries, marker)))
+
+
+def _forgetting(db: Session, session_id: int, entry_id: int) -> int:
+    """The newest marker that forgets pictures from ``entry_id`` on, of the session's path; 0 for none."""
+    head = db.scalar(select(SessionRow.head).where(SessionRow.id == session_id))
+    markers = [node for node in entries.walk(db, head, floor=entry_id) if node.kind is Kind.MARKER]
+    return max((marker.id for marker in entries.read(db, markers) if forgets_pictures(marker)), default=0)
 
 
 def model_path(db: Session, leaf: int) -> list[Entry]:
@@ -77,7 +90,7 @@ def _slice(db: Session, session_id: int, nodes: Sequence[Node], count: int) -> S
     found = entries.read(db, path, session_id)
     touched = sorted({node.turn_id for node in path if node.turn_id is not None})
     return Slice(
-        entries=tuple(found),
+        entries=tuple(without_forgotten_pictures(found)),
         turns=_readable(lambda: turns.by_ids(db, touched)),
         errors=_readable(lambda: error_trail.by_turn(db, touched)),
         more=len(nodes) > count,

@@ -119,6 +119,23 @@ def recover(db: Session, session_id: int) -> Turn | None:
     return _turn(found[-1]) if found else None
 
 
+def mark(db: Session, session_id: int, parent: int | None, text: str) -> Entry:
+    """Write a marker behind ``parent`` and move the head to it."""
+    marker = Entry(
+        id=0,
+        session_id=session_id,
+        turn_id=None,
+        parent=parent,
+        kind=Kind.MARKER,
+        origin=Origin.PROGRAM,
+        text=text,
+        created_at=utc_now(),
+    )
+    entry = insert_entry(db, marker)
+    _move_head(db, entry, "marker")
+    return entry
+
+
 def open_reply(db: Session, session_id: int) -> Reply | None:
     row = db.get(OpenReplyRow, session_id)
     return _reply(row) if row is not None else None
