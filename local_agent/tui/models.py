@@ -14,7 +14,7 @@ from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.suggested import suggested_model
 from local_agent.tui.model_list import Inventory, arranged, found
 from local_agent.tui.model_source import ConversationModels
-from local_agent.tui.pulls import Pull, Pulls, PullStage
+from local_agent.tui.pulls import Pull, Pulls
 from local_agent.tui.thinking_modes import next_thinking, thinking_of, thinking_words
 from local_agent.tui.widgets.pull_line import PullLine
 
@@ -78,6 +78,7 @@ class Models:
             line = await self._runtime.models.choose(conversation, name)
         if line:
             self._screen.notify_line(line, "warning")
+        self.pulls.forget(name)
         self._screen.show_facts()
         self._look_around()
 
@@ -172,16 +173,12 @@ class Models:
         """Say it where the person is, unless the screen of the pull does."""
         from local_agent.tui.screens.pull import PullScreen
 
-        name, seen = one_line(pull.name), self._screen.app.screen
         if self._screen.conversation is not None and not self._screen.conversation.model:
             self._look_around()
-        if isinstance(seen, PullScreen) and seen.pull is pull:
-            return
-        self.pulls.forget(pull)
-        if pull.stage is PullStage.DONE:
-            self._screen.notify_line(f"{name} is here: /model {name} uses it.")
-        elif pull.problem is not None:
-            self._screen.notify_line(f"{pull.problem.line} /pull {name} tries again.", "warning")
+        seen = self._screen.app.screen
+        if pull.problem is not None and not (isinstance(seen, PullScreen) and seen.pull is pull):
+            line = f"{pull.problem.line} /pull {one_line(pull.name)} tries again."
+            self._screen.notify_line(line, "warning")
 
     def _look_around(self) -> None:
         """What the welcome says of models is another thing now."""

@@ -82,10 +82,11 @@ class Pulls:
             pull.stage = PullStage.STOPPED
             pull.worker.cancel()
 
-    def forget(self, pull: Pull) -> None:
-        """The person has seen how it ended."""
-        if not pull.running and self._pulls.get(pull.name) is pull:
-            del self._pulls[pull.name]
+    def forget(self, name: str) -> None:
+        """The person has seen how the pull of this model ended, or uses the model."""
+        pull = self._pulls.get(name)
+        if pull is not None and not pull.running:
+            del self._pulls[name]
 
     async def _run(self, pull: Pull) -> None:
         try:

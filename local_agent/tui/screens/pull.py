@@ -118,12 +118,12 @@ class PullScreen(ModalScreen[str | None]):
 
     def action_close(self) -> None:
         if self.pull is not None:
-            self._pulls.forget(self.pull)
+            self._pulls.forget(self.pull.name)
         self.dismiss(None)
 
     def action_use(self) -> None:
         if self.pull is not None:
-            self._pulls.forget(self.pull)
+            self._pulls.forget(self.pull.name)
             self.dismiss(self.pull.name)
 
     def _follow(self, pull: Pull) -> None:

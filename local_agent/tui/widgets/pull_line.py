@@ -9,13 +9,13 @@ from textual.widgets import Static
 
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.pulls import Pull, Pulls
+from local_agent.tui.pulls import Pull, Pulls, PullStage
 
 TICK_SECONDS = 0.25
 
 
 class PullLine(Static):
-    """Hidden while nothing is fetched."""
+    """Hidden while nothing is fetched; what has come, or has not, stands there until it was looked at."""
 
     DEFAULT_CSS = """
     PullLine { height: 1; padding: 0 2; color: $text-muted; display: none; }
@@ -34,20 +34,27 @@ class PullLine(Static):
 
     def look(self) -> None:
         """Draw how far they are."""
-        running = self._pulls.running
-        self.set_class(bool(running), "-busy")
-        if running:
-            more = f"{len(running) - 1} more" if len(running) > 1 else ""
+        pull = self._pulls.latest
+        self.set_class(pull is not None, "-busy")
+        if pull is not None:
+            others = len(self._pulls.running) - 1
+            more = f"{others} more" if others > 0 else ""
             width = self.content_size.width or self.app.size.width - 4
-            line = pull_words(running[-1], self._glyphs, monotonic(), more, f"{self._key} shows it")
+            line = pull_words(pull, self._glyphs, monotonic(), more, self._key)
             self.update(line.truncate(width, ellipsis=True), layout=False)
 
 
-def pull_words(pull: Pull, glyphs: Glyphs, now: float, *more: str) -> Content:
-    """``pulling qwen3:4b · 48% · 1.2 of 2.5 GB · 12 MB/s · 2 min left``"""
-    dot = f" {glyphs.dot} "
-    rest = dot.join(part for part in (*pull.meter.parts(now), *more) if part)
-    name = Content.assemble("pulling ", (one_line(pull.name), "$text"))
-    return Content.assemble(name, dot, rest) if rest else name
-
-
+def pull_words(pull: Pull, glyphs: Glyphs, now: float, more: str, key: str) -> Content:
+    """``pulling qwen3:4b · 48% · 1.2 of 2.5 GB · 12 MB/s · 2 min left · f4 shows it``"""
+    name = (one_line(pull.name), "$text")
+    match pull.stage:
+        case PullStage.RUNNING:
+            begin = Content.assemble("pulling ", name)
+            parts = [*pull.meter.parts(now), more, f"{key} shows it"]
+        case PullStage.DONE:
+            begin = Content.assemble((f"{glyphs.ok} ", "$text-success"), name, " is here")
+            parts = [f"{key} uses it"]
+        case _:
+            begin = Content.assemble((f"{glyphs.warning} ", "$text-warning"), name, " did not come")
+            parts = [f"{key} tries again"]
+    return Content(f" {glyphs.dot} ").join([begin, *(Content(part) for part in parts if part)])

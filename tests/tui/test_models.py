@@ -1,0 +1,326 @@
+"""Choosing, fetching and unloading models in the real program, before a scripted server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from local_agent.config.preferences import Preferences
+from local_agent.tui.pulls import PullStage
+from local_agent.tui.screens.cloud_consent import CloudConsentDialog
+from local_agent.tui.screens.model_details import ModelDetailsScreen
+from local_agent.tui.screens.models import ModelsScreen
+from local_agent.tui.screens.pull import PullScreen
+from tests.runtime.opened import paths_in
+from tests.support.ollama_server import Fault, ModelSpec, OllamaServer
+from tests.tui.chatting import Chat, chatting
+from tests.tui.pilots import listening, screen_text, until
+
+QWEN = ModelSpec("qwen3:4b", ("completion", "tools", "thinking"), arch="qwen3")
+GEMMA = ModelSpec("gemma3:12b", ("completion", "vision"), arch="gemma3", modified_at="2025-01-01T00:00:00Z")
+EMBED = ModelSpec("nomic-embed-text:latest", ("embedding",))
+HUGE = ModelSpec("huge:400b", size=10**15)
+MODELS = [QWEN, GEMMA, EMBED, HUGE]
+NEW = ModelSpec("new:1b", size=2_000_000)
+
+
+def flat(chat: Chat) -> str:
+    return " ".join(screen_text(chat.pilot).split())
+
+
+def header(chat: Chat) -> str:
+    return screen_text(chat.pilot).splitlines()[0]
+
+
+async def picker(chat: Chat, count: int) -> ModelsScreen:
+    """Open the picker and wait for its list."""
+    await chat.pilot.press("ctrl+o")
+    await until(chat.pilot, lambda: isinstance(chat.app.screen, ModelsScreen))
+    screen = chat.app.screen
+    assert isinstance(screen, ModelsScreen)
+    await until(chat.pilot, lambda: len(screen.shown) == count and "Models · http" in screen_text(chat.pilot))
+    return screen
+
+
+async def pull_screen(chat: Chat, stage: PullStage) -> PullScreen:
+    await until(
+        chat.pilot,
+        lambda: (
+            isinstance(chat.app.screen, PullScreen)
+            and chat.app.screen.pull is not None
+            and chat.app.screen.pull.stage is stage
+        ),
+    )
+    screen = chat.app.screen
+    assert isinstance(screen, PullScreen)
+    return screen
+
+
+async def test_the_list_is_arranged_narrowed_and_gives_the_model_that_answers_next(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        server.script("Here.", model="gemma3:12b")
+        async with chatting(home, server.url, size=(120, 36)) as chat:
+            await chat.ready()
+            assert chat.screen.conversation is not None and chat.screen.conversation.model == "qwen3:4b"
+            screen = await picker(chat, 4)
+            assert [model.name for model in screen.shown[2:]] == ["huge:400b", "nomic-embed-text:latest"]
+            assert screen.selected is not None and screen.selected.name == "qwen3:4b"
+            await until(chat.pilot, lambda: "family qwen3" in flat(chat) and "memory about" in flat(chat))
+            assert "✗ too big" in screen_text(chat.pilot)
+            await chat.type("vision")
+            await until(chat.pilot, lambda: [model.name for model in screen.shown] == ["gemma3:12b"])
+            await chat.pilot.press("enter")
+            await until(chat.pilot, lambda: "gemma3:12b" in header(chat))
+            await chat.send("Who are you?")
+            await chat.answered(1)
+    assert Preferences.read(paths_in(home).preferences).model == "gemma3:12b"
+
+
+async def test_a_look_again_keeps_place_and_filter_and_unloading_is_seen(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        server.script("Loaded now.")
+        async with chatting(home, server.url, size=(80, 24)) as chat:
+            await chat.ready()
+            await chat.send("Hello")
+            await chat.answered(1)
+            screen = await picker(chat, 4)
+            assert screen.shown[0].info.loaded and screen.shown[0].speed is not None
+            await chat.type("a")
+            await chat.pilot.press("down")
+            kept = screen.selected
+            assert kept is not None and screen.row_list.highlighted == 1
+            server.models["another:1b"] = ModelSpec("another:1b")
+            await chat.pilot.press("f5")
+            await until(chat.pilot, lambda: "another:1b" in [model.name for model in screen.shown])
+            assert screen.selected is not None and screen.selected.name == kept.name
+            assert screen.filter_input.value == "a"
+            screen.filter_input.value = "qwen"
+            await until(chat.pilot, lambda: [model.name for model in screen.shown] == ["qwen3:4b"])
+            await chat.pilot.press("f8")
+            await until(chat.pilot, lambda: "qwen3:4b is unloaded." in screen_text(chat.pilot))
+            assert not screen.shown[0].info.loaded
+            await chat.pilot.press("f8")
+            await until(chat.pilot, lambda: "qwen3:4b is not loaded." in screen_text(chat.pilot))
+            await chat.pilot.press("f2")
+            await until(chat.pilot, lambda: isinstance(chat.app.screen, ModelDetailsScreen))
+            await until(chat.pilot, lambda: "Measured here" in screen_text(chat.pilot))
+            await chat.pilot.press("escape", "escape")
+
+
+async def test_a_slow_list_shows_the_current_model_and_is_left_at_once(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server, chatting(home, server.url, size=(30, 12)) as chat:
+        await chat.ready()
+        server.fault(Fault("slow_headers", "/api/tags", seconds=20))
+        await chat.pilot.press("ctrl+o")
+        await until(chat.pilot, lambda: "asking the server · 1 s" in screen_text(chat.pilot))
+        assert "qwen3:4b" in screen_text(chat.pilot)
+        await chat.pilot.press("escape")
+        await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+
+
+async def test_a_server_that_is_gone_has_its_line_and_the_way_out(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server, chatting(home, server.url, size=(80, 24)) as chat:
+        await chat.ready()
+        await server.refuse()
+        await chat.pilot.press("ctrl+o")
+        await until(chat.pilot, lambda: "ollama serve" in screen_text(chat.pilot))
+        await server.accept()
+        await chat.pilot.press("f5")
+        await until(chat.pilot, lambda: "gemma3:12b" in screen_text(chat.pilot))
+        assert "ollama serve" not in screen_text(chat.pilot)
+        await chat.pilot.press("escape")
+
+
+async def test_a_first_model_is_offered_fetched_and_used(home: Path) -> None:
+    async with OllamaServer(models=[]) as server:
+        server.script("At last.")
+        async with chatting(home, server.url) as chat:
+            await until(chat.pilot, lambda: "/pull" in screen_text(chat.pilot))
+            await chat.pilot.press("ctrl+o")
+            await until(chat.pilot, lambda: "pull qwen3:" in screen_text(chat.pilot))
+            screen = chat.app.screen
+            assert isinstance(screen, ModelsScreen)
+            server.offer(ModelSpec("new:1b", size=2_000_000), gate="half")
+            await chat.type("new:1b")
+            await until(chat.pilot, lambda: "pull new:1b from the library" in screen_text(chat.pilot))
+            await chat.pilot.press("enter")
+            await pull_screen(chat, PullStage.RUNNING)
+            await until(chat.pilot, lambda: "50% · 1.0 of 2.0 MB" in flat(chat) and "layer 1" in flat(chat))
+            server.release("half")
+            await pull_screen(chat, PullStage.DONE)
+            await until(chat.pilot, lambda: "It is here: new:1b" in flat(chat))
+            await chat.pilot.press("enter")
+            await until(chat.pilot, lambda: "new:1b" in header(chat))
+            assert "model new:1b" in flat(chat)
+            await chat.send("Hello")
+            await chat.answered(1)
+
+
+async def test_a_pull_goes_on_while_one_talks_and_is_stopped_and_gone_on_with(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        offer = server.offer(NEW, gate="half")
+        server.script("Talking.")
+        async with chatting(home, server.url) as chat:
+            await chat.ready()
+            await chat.send("/pull new:1b")
+            await pull_screen(chat, PullStage.RUNNING)
+            await chat.pilot.press("enter")
+            await until(chat.pilot, lambda: "pulling new:1b · 50%" in screen_text(chat.pilot))
+            await chat.send("Hello")
+            await chat.answered(1)
+            await chat.send("/pull new:1b")  # the same one
+            screen = await pull_screen(chat, PullStage.RUNNING)
+            assert len(chat.screen.models.pulls.running) == 1
+            await chat.pilot.press("escape")
+            await until(chat.pilot, lambda: "1.0 of 2.0 MB stays on the server" in flat(chat))
+            assert screen.pull is not None and screen.pull.stage is PullStage.STOPPED
+            await server.wait_until(
+                lambda: all(r.disconnected is not None for r in server.log if r.path == "/api/pull")
+            )
+            server.release("half")
+            await chat.pilot.press("enter")
+            await pull_screen(chat, PullStage.DONE)
+            assert offer.arrived == 2_000_000
+            await chat.pilot.press("escape")
+            await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+            assert "pulling" not in screen_text(chat.pilot)
+
+
+async def test_what_ends_in_the_background_is_said_there(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        offer = server.offer(NEW, gate="half", error="write /root/.ollama: no space left on device")
+        async with chatting(home, server.url) as chat:
+            await chat.ready()
+            for gate in ("half", "rest"):
+                offer.gate = gate
+                await chat.send("/pull new:1b")
+                await pull_screen(chat, PullStage.RUNNING)
+                await chat.pilot.press("enter")
+                await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+                server.release(gate)
+                await until(chat.pilot, lambda: not chat.screen.models.pulls.running)
+            await until(chat.pilot, lambda: chat.remarks)
+            assert chat.remarks == [
+                "There is no room left on the server's disk for new:1b. /pull new:1b tries again."
+            ]
+            await until(chat.pilot, lambda: "✓ new:1b is here · f4 uses it" in flat(chat))
+            await chat.pilot.press("f4")
+            await pull_screen(chat, PullStage.DONE)
+            await chat.pilot.press("enter")
+            await until(chat.pilot, lambda: "new:1b" in header(chat) and "is here" not in flat(chat))
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("nowhere:1b", "The library has no model named nowhere:1b."),
+        ("new:1b", "What arrived of new:1b is damaged."),
+    ],
+)
+async def test_a_pull_that_fails_says_why_and_can_be_tried_again(home: Path, name: str, line: str) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        server.offer(NEW, error="digest mismatch, file must be downloaded again: want x, got y")
+        async with chatting(home, server.url, size=(40, 20)) as chat:
+            await chat.ready()
+            await chat.pilot.press("f4")
+            await until(chat.pilot, lambda: isinstance(chat.app.screen, PullScreen))
+            await chat.send("no name")
+            await until(chat.pilot, lambda: "is no name of a model" in flat(chat))
+            screen = chat.app.screen
+            assert isinstance(screen, PullScreen)
+            screen.name_input.value = name
+            await chat.pilot.press("enter")
+            await pull_screen(chat, PullStage.FAILED)
+            await until(chat.pilot, lambda: line in flat(chat))
+            await chat.pilot.press("enter")
+            if name == "new:1b":
+                await pull_screen(chat, PullStage.DONE)
+            await pull_screen(chat, PullStage.DONE if name == "new:1b" else PullStage.FAILED)
+            await chat.pilot.press("escape")
+            await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+            assert chat.screen.models.pulls.latest is None
+
+
+async def test_a_name_that_is_not_there_opens_the_list_with_it(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        async with chatting(home, server.url) as chat:
+            await chat.ready()
+            await chat.send("/model gema3")
+            await until(chat.pilot, lambda: isinstance(chat.app.screen, ModelsScreen))
+            screen = chat.app.screen
+            assert isinstance(screen, ModelsScreen)
+            await until(chat.pilot, lambda: [model.name for model in screen.shown] == ["gemma3:12b"])
+            assert screen.query_one("#filter", Input).value == "gema3"
+            await until(chat.pilot, lambda: "pull gema3 from the library" in screen_text(chat.pilot))
+            assert "gema3" in flat(chat).partition("enter")[0]
+            await chat.pilot.press("enter")
+            await until(chat.pilot, lambda: chat.screen.conversation.model == "gemma3:12b")  # type: ignore[union-attr]
+            await chat.send("/model auto")
+            await until(chat.pilot, lambda: chat.screen.conversation.model == "qwen3:4b")  # type: ignore[union-attr]
+    assert Preferences.read(paths_in(home).preferences).model == ""
+
+
+async def test_thinking_is_set_by_command_and_key_and_sent(home: Path) -> None:
+    async with OllamaServer(models=[QWEN, GEMMA]) as server:
+        server.script("One.", "Two.", "Three.")
+        async with chatting(home, server.url) as chat:
+            await chat.ready()
+            await chat.pilot.press("alt+t")
+            await until(chat.pilot, lambda: "qwen3:4b · no thinking" in header(chat))
+            await chat.send("First")
+            await chat.answered(1)
+            await chat.send("/think on")
+            await until(chat.pilot, lambda: "qwen3:4b · thinks" in header(chat))
+            await chat.send("Second")
+            await chat.answered(2)
+            await chat.send("/think high")
+            await until(chat.pilot, lambda: any("without levels" in line for line in chat.remarks))
+            await chat.send("/think auto")
+            await until(chat.pilot, lambda: "thinks" not in header(chat))
+            await chat.send("Third")
+            await chat.answered(3)
+        assert [chat.json.get("think") for chat in server.chats] == [False, True, None]
+
+
+async def test_a_cloud_model_gets_nothing_before_a_yes(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        server.signed_in = True
+        server.script("From far away.", model="big:cloud")
+        async with chatting(home, server.url) as chat:
+            await chat.ready()
+            await chat.send("/model big:cloud")
+            await listening(chat.pilot, CloudConsentDialog)
+            await until(chat.pilot, lambda: "in Ollama's cloud" in flat(chat))
+            await chat.pilot.press("enter")  # what is preselected
+            await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+            assert chat.screen.conversation is not None and chat.screen.conversation.model == "qwen3:4b"
+            assert not any("cloud" in str(record.json) for record in server.log)
+            await chat.send("/model big:cloud")
+            await listening(chat.pilot, CloudConsentDialog)
+            await chat.pilot.press("down", "enter")
+            await until(chat.pilot, lambda: chat.screen.conversation.model == "big:cloud")  # type: ignore[union-attr]
+            await chat.send("Hello")
+            await chat.answered(1)
+    assert not Preferences.read(paths_in(home).preferences).model
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (40, 20), (30, 12)])
+async def test_every_size_shows_what_matters(home: Path, size: tuple[int, int]) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        server.offer(NEW, gate="half")
+        async with chatting(home, server.url, size=size) as chat:
+            await chat.ready()
+            await picker(chat, 4)
+            for words in ("qwen3:4b", "✓ fits", "enter use it"):
+                assert words in screen_text(chat.pilot), words
+            await chat.pilot.press("f2")
+            await until(chat.pilot, lambda: "What it is" in screen_text(chat.pilot) and "esc" in flat(chat))
+            await chat.pilot.press("escape", "escape")
+            await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+            await chat.send("/pull new:1b")
+            await until(chat.pilot, lambda: "50%" in flat(chat) and "Fetching new:1b" in flat(chat))
+            await chat.pilot.press("enter")
+            await until(chat.pilot, lambda: "pulling new:1b" in flat(chat))
+            server.release("half")
