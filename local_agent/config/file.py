@@ -154,8 +154,9 @@ class _Reader:
         return node.value  # a date or a time of day: the text as it was written
 
     def _check(self, key: Key, node: yaml.Node, line: int) -> Any:
+        plain = self._plain(node, key.name)
         try:
-            checked = check_value(key, self._plain(node, key.name))
+            checked = check_value(key, plain)
         except BadEntry as error:
             raise self._error(_line_within(node, error.within), error.line, error.hint) from error
         except ConfigError as error:
