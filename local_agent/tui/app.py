@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
-from local_agent.config.settings import Settings
+from local_agent.config.settings import Settings, UISettings
 from local_agent.domain.text import normalise
 from local_agent.tui.clipboard import SENT_AT_MOST, clipboard_tool, give_to_tool, wrapped_osc52
 from local_agent.tui.launch import ExitReport, Launch
@@ -24,6 +25,11 @@ from local_agent.tui.screens.too_small import TooSmallScreen, too_small
 from local_agent.tui.signals import EndSignals
 from local_agent.tui.terminal import know_alt_enter
 from local_agent.tui.themes import register_themes, theme_named
+from local_agent.tui.turns import TurnRunner
+from local_agent.tui.vi_keys import meant
+
+if TYPE_CHECKING:
+    from local_agent.tui.attention import Attention
 
 __all__ = ["ExitReport", "LocalAgentApp"]
 
@@ -49,10 +55,31 @@ class LocalAgentApp(App[ExitReport | None]):
         themed: App[Any] = self
         register_themes(themed)
         self.theme = theme_named(settings.ui.theme)
+        ascii_only = self.chat.glyphs.bar.isascii()
+        if self.no_color or ascii_only:
+            self._draw_plainly(ascii_only=ascii_only)
         if settings.ui.motion == "reduced":
             self.animation_level = "none"
-        if self.chat.glyphs.bar.isascii():
+        self._attention: Attention | None = None
+
+    @property
+    def _ui(self) -> UISettings:
+        """As it is now: it may be changed while the program runs."""
+        return self.chat.launch.settings.ui
+
+    def _draw_plainly(self, *, ascii_only: bool) -> None:
+        """Textual's own way without colours leaves greys."""
+        from local_agent.tui.plain_cells import COLOURLESS, filters
+
+        if ascii_only:
             self.add_class("-ascii")
+        if self.no_color:
+            self.register_theme(COLOURLESS.theme())
+            self.theme = COLOURLESS.name
+        self._filters[:] = [
+            *(each for each in self._filters if not isinstance(each, Monochrome | NoColor)),
+            *filters(no_color=self.no_color, ascii_only=ascii_only),
+        ]
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()
@@ -73,8 +100,10 @@ class LocalAgentApp(App[ExitReport | None]):
     async def on_event(self, event: events.Event) -> None:
         if self._early is not None and isinstance(event, events.Key | events.Paste):
             self._early.append(event)
-        else:
-            await super().on_event(event)
+            return
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            event = meant(event, self.screen, vi=self._ui.vi)
+        await super().on_event(event)
 
     @on(events.DescendantFocus)
     async def _take_early_keys(self) -> None:
@@ -88,6 +117,14 @@ class LocalAgentApp(App[ExitReport | None]):
         if too_small(event.size.width, event.size.height) and not isinstance(self.screen, TooSmallScreen):
             self.push_screen(TooSmallScreen())
             self.call_next(self._take_early_keys)
+
+    @on(TurnRunner.Changed)
+    def _turns_changed(self, event: TurnRunner.Changed) -> None:
+        if self._attention is None:
+            from local_agent.tui.attention import Attention  # with the first turn
+
+            self._attention = Attention(self, lambda: self._ui.notify)
+        self._attention.note(busy=self.chat.busy, settled=event.settled)
 
     def copy_to_clipboard(self, text: str) -> None:
         text = normalise(text)
