@@ -1,6 +1,6 @@
 """Slash commands: one table that dispatch, completion, palette and help read."""
 
-from local_agent.tui.commands import builtin, copying, models, reading
+from local_agent.tui.commands import builtin, copying, models, reading, settings
 from local_agent.tui.commands.table import COMMANDS, Command, is_command
 
-__all__ = ["COMMANDS", "Command", "builtin", "copying", "is_command", "models", "reading"]
+__all__ = ["COMMANDS", "Command", "builtin", "copying", "is_command", "models", "reading", "settings"]
