@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from local_agent.domain.asked import AskedPage, AskedQuestion
 from local_agent.domain.entries import Entry, ErrorRecord, Slice
 from local_agent.domain.finding import FoundPart, Sought
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import Speed
 from local_agent.domain.ports import Reply
-from local_agent.store import entries, error_trail, find, history, leases, sessions, speeds, turns
+from local_agent.store import asked, entries, error_trail, find, history, leases, sessions, speeds, turns
 from local_agent.store.gateway import Gateway
 from local_agent.store.models import LeaseRow, SessionRow
 
@@ -73,6 +74,18 @@ class Transcripts:
     async def questions(self, workspace_root: str, session_id: int | None, limit: int) -> list[str]:
         """What was asked, each once: this session's newest first, then the folder's other sessions'."""
         return await self._gateway.read(lambda db: history.questions(db, workspace_root, session_id, limit))
+
+    async def asked(self, workspace_root: str | None, before: int | None, limit: int) -> AskedPage:
+        """A page of questions of a folder, or of all, newest first."""
+        return await self._gateway.read(lambda db: asked.page(db, workspace_root, before, limit))
+
+    async def asked_in(self, session_id: int, limit: int) -> tuple[AskedQuestion, ...]:
+        """The last questions of a session."""
+        return await self._gateway.read(lambda db: asked.own(db, session_id, limit))
+
+    async def asked_whole(self, entry_id: int) -> str:
+        """All of a question."""
+        return await self._gateway.read(lambda db: asked.whole(db, entry_id))
 
     async def errors(self, session_id: int) -> list[ErrorRecord]:
         """The trail of failed turns, oldest first."""

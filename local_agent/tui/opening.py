@@ -33,7 +33,7 @@ async def open_handle(screen: ChatScreen, handle: str, *, unsent: bool = True) -
     if not await may_leave(screen):
         return
     drop = False
-    if unsent and screen.composer.text.strip():
+    if unsent and not screen.pane.prompt.empty:
         from local_agent.tui.screens.draft_choice import DraftAnswer, DraftDialog
 
         answer = await screen.app.push_screen_wait(DraftDialog(handle, glyphs=screen.glyphs))
@@ -130,7 +130,7 @@ async def replace(screen: ChatScreen, conversation: Conversation, *, drop_draft:
     screen.conversation = conversation
     await screen.history.show(conversation, tail)
     if drop_draft:
-        screen.composer.load("")
+        screen.load_prompt(Prompt(""))
     else:
         put_back(screen, own)
     # What stays typed goes along in one step; what is dropped is dropped from where it was kept, too.
@@ -147,9 +147,8 @@ async def replace(screen: ChatScreen, conversation: Conversation, *, drop_draft:
 
 def put_back(screen: ChatScreen, draft: Draft) -> None:
     """Unsent work comes back: its text before what has been typed meanwhile, its queue as held."""
-    if draft.text.strip():
-        typed = screen.composer.prompt
-        screen.composer.load("\n\n".join(text for text in (draft.text, typed) if text.strip()))
+    if draft.text.strip() or draft.pictures:
+        screen.pane.put_before(Prompt(draft.text, draft.pictures))
     screen.turns.queue.restore(draft.queue)
 
 

@@ -34,8 +34,36 @@ class Copying(Protocol):
     async def code(self, number: int | None) -> None: ...
 
 
+class Composing(Protocol):
+    """What a command may ask about questions of the past and of the next minutes."""
+
+    def search(self, words: str) -> None: ...
+
+    def queue(self) -> None: ...
+
+
+class Attaching(Protocol):
+    """What a command may ask about pictures."""
+
+    async def paths(self, words: Sequence[str]) -> None: ...
+
+    async def clipboard(self) -> None: ...
+
+    async def forget_history(self) -> None: ...
+
+    def list(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+
 class CommandScreen(Protocol):
     """What a command may ask of the screen it is typed on."""
+
+    @property
+    def composing(self) -> Composing: ...
+
+    @property
+    def attaching(self) -> Attaching: ...
 
     @property
     def copying(self) -> Copying: ...

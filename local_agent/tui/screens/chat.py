@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,10 +12,12 @@ from textual.binding import BindingType
 from textual.getters import query_one
 
 from local_agent.domain.drafts import Draft, Prompt
-from local_agent.domain.errors import LocalAgentError, UsageError
+from local_agent.domain.errors import UsageError
 from local_agent.domain.text import sanitise
 from local_agent.tui import leaving, opening
+from local_agent.tui.attaching import Attaching
 from local_agent.tui.commands import COMMANDS
+from local_agent.tui.composing import Composing
 from local_agent.tui.copying import Copying, copy
 from local_agent.tui.drafts import DraftKeeper
 from local_agent.tui.glyphs import choose_glyphs
@@ -69,6 +70,8 @@ class ChatScreen(Doors):
         self.drafts = DraftKeeper(self, self._unsent)
         self.saving = Saving(self)
         self.greeting = Greeting(self)
+        self.composing = Composing(self)
+        self.attaching = Attaching(self)
         self._again_until = 0.0
         self._stopped_until = 0.0
         moving = launch.settings.ui.motion != "reduced"
@@ -82,7 +85,7 @@ class ChatScreen(Doors):
         self._seen_at_once = (
             Header(self.glyphs),
             transcript,
-            PromptPane(self.turns.queue, self._questions, self._keep_draft, self.glyphs),
+            PromptPane(self.turns.queue, self.composing.questions, self._keep_draft, self.glyphs),
             Footer(self.glyphs),
         )
         self._queue_strip = QueueStrip(self.glyphs)
@@ -159,13 +162,16 @@ class ChatScreen(Doors):
 
     @on(PromptPane.Prompted)
     def _prompted(self, event: PromptPane.Prompted) -> None:
-        self.send_prompt(Prompt(event.text))
+        self.send_prompt(event.prompt)
 
     def send_prompt(self, prompt: Prompt) -> None:
         """Ask now, after what runs, or once it may be asked; part of the draft until its turn begins."""
         if self.runtime is not None and not self.runtime.writable:
             self.load_prompt(prompt)
             self.notify_line("Only a copy is read here. Ask without it: local-agent --no-save", "warning")
+        elif refusal := self.attaching.refused(prompt):
+            self.load_prompt(prompt)
+            self.notify_line(refusal, "warning")
         elif self.conversation is not None and self.conversation.read_only:
             self.run_worker(opening.take_up(self, prompt), group="opening")
         elif self.conversation is None or self.runtime is None:
@@ -179,7 +185,7 @@ class ChatScreen(Doors):
 
     def load_prompt(self, prompt: Prompt) -> None:
         """Give a prompt that was not sent back to the composer."""
-        self.composer.load(prompt.text)
+        self.pane.load(prompt)
 
     @on(PromptPane.Commanded)
     def _commanded(self, event: PromptPane.Commanded) -> None:
@@ -194,6 +200,10 @@ class ChatScreen(Doors):
     @on(PromptPane.Edited)
     def _edited(self) -> None:
         self._stopped_until = 0.0
+
+    @on(Composer.Pasted)
+    def _pasted(self, event: Composer.Pasted) -> None:
+        self.attaching.pasted(event.text)
 
     @on(PromptPane.Refused)
     def _refused(self, event: PromptPane.Refused) -> None:
@@ -244,7 +254,7 @@ class ChatScreen(Doors):
         if self.busy:
             self._stopped_until = monotonic() + AGAIN_SECONDS
             self.run_worker(self.turns.stop(), group="stop")
-        elif monotonic() >= self._stopped_until and self.turns.queue.take_newest() is not None:
+        elif monotonic() >= self._stopped_until and self.composing.drop_held():
             self._changed()
 
     def action_copy_answer(self) -> None:
@@ -279,13 +289,5 @@ class ChatScreen(Doors):
         await asyncio.wait({asyncio.create_task(self.drafts.save())}, timeout=KEEP_SECONDS)
 
     def _unsent(self) -> Draft:
-        return Draft(self.composer.prompt, self.turns.queue.unsent)
-
-    async def _questions(self) -> Sequence[str]:
-        if self.runtime is None:
-            return ()
-        try:
-            return await self.runtime.questions(self.conversation)
-        except LocalAgentError as error:
-            self.notify_line(str(error), "error")
-            return ()
+        prompt = self.pane.prompt
+        return Draft(prompt.text, self.turns.queue.unsent, prompt.pictures)

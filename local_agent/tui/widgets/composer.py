@@ -47,7 +47,7 @@ class Composer(WholeCharacters):
 
     @dataclass
     class Submitted(Message):
-        """Enter was pressed; ``text`` is whole, pastes included."""
+        """Enter was pressed; ``text`` is whole, pastes included. Blank only where ``may_be_blank``."""
 
         text: str
 
@@ -66,7 +66,7 @@ class Composer(WholeCharacters):
 
     @dataclass
     class Pasted(Message):
-        """``text`` was pasted, and stands there as it came."""
+        """Something was pasted, and ``text`` stands there."""
 
         text: str
 
@@ -107,6 +107,8 @@ class Composer(WholeCharacters):
         """True while a list of completions is open: Up, Down, Tab, Enter and Escape go to it."""
         self.undo_outside = False
         """True while what was done last was done to something else than the text."""
+        self.may_be_blank = False
+        """True while something else is there to be sent."""
         self.unready = False
         """True while something that goes along is not there yet: nothing is sent."""
 
@@ -136,12 +138,12 @@ class Composer(WholeCharacters):
                     return
 
     def cut_out(self, text: str) -> bool:
-        """Delete ``text`` where it ends at the cursor, as pasted; False when it does not."""
-        row, column = self.cursor_location
-        line = self.document.get_line(row)
-        if not text or "\n" in text or not line[:column].endswith(text):
+        """Delete ``text`` where it stands last, the cursor left alone; False when it does not."""
+        place = self.text.rfind(text)
+        if place < 0 or not text:
             return False
-        self.delete((row, column - len(text)), (row, column), maintain_selection_offset=False)
+        location = self.document.get_location_from_index  # type: ignore[attr-defined]  # a plain Document
+        self.delete(location(place), location(place + len(text)))
         return True
 
     def atoms(self, line: str) -> list[Span]:
@@ -172,11 +174,10 @@ class Composer(WholeCharacters):
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
-        self._insert(event.text)
+        self.post_message(self.Pasted(self._insert(event.text)))
         self.focus()
-        self.post_message(self.Pasted(event.text))
 
-    def _on_click(self, event: events.Click) -> None:
+    async def _on_click(self, event: events.Click) -> None:
         self._open(self.get_target_document_location(event))
 
     def action_open_paste(self) -> None:
@@ -189,7 +190,7 @@ class Composer(WholeCharacters):
             self.post_message(self.CompletionMoved(0, submit=True))
         elif self.unready:
             self.post_message(self.SentTooEarly())
-        elif self.text.strip():
+        elif self.may_be_blank or self.text.strip():
             # Told first, so that whoever keeps it has it before it is gone from here; emptied at once,
             # because keys that follow in the same breath belong to the next prompt.
             self.post_message(self.Submitted(self.prompt))
@@ -271,8 +272,11 @@ class Composer(WholeCharacters):
             self.post_message(self.BackspacedOut())
         super().action_delete_left()
 
-    def _insert(self, text: str) -> None:
-        self.replace(self._pastes.folded(text), *self.selection, maintain_selection_offset=False)
+    def _insert(self, text: str) -> str:
+        """Paste it; what stands there for it."""
+        folded = self._pastes.folded(text)
+        self.replace(folded, *self.selection, maintain_selection_offset=False)
+        return folded
 
     def _open(self, location: Location) -> None:
         row, column = location

@@ -14,17 +14,21 @@ from textual.getters import query_one
 from textual.message import Message
 from textual.widgets import OptionList, Static, TextArea
 
+from local_agent.domain.drafts import Prompt
+from local_agent.domain.pictures import Picture
+from local_agent.tui.attachments import Attachments
 from local_agent.tui.commands.table import is_command
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.prompt_queue import PromptQueue
 from local_agent.tui.recall import Recall
 from local_agent.tui.terminal import EditorFailed, Ending, edit_text
 from local_agent.tui.widgets.composer import Composer
+from local_agent.tui.widgets.picture_strip import PictureStrip
 
 if TYPE_CHECKING:
     from local_agent.tui.completing import Completing
 
-Questions = Callable[[], Awaitable[Sequence[str]]]
+Questions = Callable[[int], Awaitable[Sequence[str]]]
 Keep = Callable[[], Awaitable[None]]
 
 
@@ -44,9 +48,9 @@ class PromptPane(Vertical):
 
     @dataclass
     class Prompted(Message):
-        """A prompt, whole."""
+        """It was sent."""
 
-        text: str
+        prompt: Prompt
 
     @dataclass
     class Commanded(Message):
@@ -55,7 +59,7 @@ class PromptPane(Vertical):
         line: str
 
     class Edited(Message):
-        """The text is another one now."""
+        """The text or its pictures are others now."""
 
     @dataclass
     class Refused(Message):
@@ -77,6 +81,8 @@ class PromptPane(Vertical):
         self._glyphs = glyphs
         self._recall = Recall()
         self._recalled = ""
+        self._attached = Attachments()
+        self._strip = PictureStrip(glyphs)
         self._completing: Completing | None = None
         """Made when there may be something to complete for the first time."""
 
@@ -85,30 +91,123 @@ class PromptPane(Vertical):
             yield Static(self._glyphs.prompt, id="sign", markup=False)
             yield Composer()
 
+    @property
+    def prompt(self) -> Prompt:
+        """What would be sent now."""
+        return Prompt(self.composer.prompt, self._attached.pictures)
+
+    def load(self, prompt: Prompt) -> None:
+        """Replace text and pictures."""
+        self._attached.replace(prompt.pictures)
+        self.composer.load(prompt.text)
+        self._show_pictures()
+
+    def put_before(self, earlier: Prompt) -> None:
+        """Go on with what was left unsent, and behind it with what has been typed meanwhile."""
+        now = self.prompt
+        text = "\n\n".join(text for text in (earlier.text, now.text) if text.strip())
+        self.load(Prompt(text, (*earlier.pictures, *now.pictures)))
+
     def clear_draft(self) -> bool:
-        """Empty the composer; Up brings the text back. False when it was empty."""
-        text = self.composer.prompt
-        if not text:
+        """Empty the composer; Up brings it back. False when it was empty."""
+        prompt = self.prompt
+        if prompt.empty and not prompt.text:
             return False
-        self._recall.cleared = text
-        self.composer.load("")
+        self.let_go(prompt)
+        self._queue.forget_place()
+        self.load(Prompt(""))
         return True
+
+    def let_go(self, prompt: Prompt) -> None:
+        """Something takes its place: Up brings it back."""
+        if not prompt.empty:
+            self._recall.let_go(prompt)
+
+    def attach(self, *pictures: Picture, pasted: str = "") -> None:
+        """They go along from now on; in place of the words that were ``pasted`` for them."""
+        if pasted and not self.composer.cut_out(pasted):
+            pasted = ""
+        self._attached.add(*pictures, pasted=pasted)
+        self._show_pictures()
+        self.post_message(self.Edited())
+
+    def detach_all(self) -> int:
+        """Take all pictures away; how many there were."""
+        count = 0
+        while self._attached.remove_last():
+            count += 1
+        self._show_pictures()
+        self.post_message(self.Edited())
+        return count
+
+    def checking(self, name: str, *, over: bool = False) -> None:
+        """A file is being looked at; nothing is sent until that is over."""
+        if over:
+            self._attached.end(name)
+        else:
+            self._attached.begin(name)
+        self._show_pictures()
+
+    def _show_pictures(self) -> None:
+        attached, composer = self._attached, self.composer
+        composer.may_be_blank = bool(attached.pictures)
+        composer.unready = bool(attached.checking)
+        composer.undo_outside = attached.undoable
+        if (attached.pictures or attached.checking) and not self._strip.is_attached:
+            self.mount(self._strip, before=self.query_one(Horizontal))
+        self._strip.show(attached.pictures, attached.checking)
 
     async def action_edit(self) -> None:
         """Write the prompt in the person's editor."""
         if not self.may_suspend:
             self.post_message(self.Refused("The editor would stop the running turn: stop it with Esc first."))
             return
+        if (text := await self._edited(self.composer.prompt)) is not None:
+            self.composer.rewrite(text)
+
+    async def _edited(self, text: str) -> str | None:
+        """What the person's editor makes of a text; None when it does not come to that."""
         # While the editor is open nothing of ours runs, and the process may be killed.
         await self._keep()
         try:
             with Ending() as ending, self.app.suspend():
-                text = edit_text(self.composer.prompt, ending)
+                return edit_text(text, ending)
         except (EditorFailed, SuspendNotSupported) as error:
             self.post_message(self.Refused(str(error) or "This terminal can't be lent to an editor."))
-        else:
-            self.composer.load(text)
-        self.app.refresh()
+            return None
+        finally:
+            self.app.refresh()
+
+    @on(Composer.PasteOpened)
+    def _paste_opened(self, event: Composer.PasteOpened) -> None:
+        from local_agent.tui.screens.paste import PasteAnswer, PasteScreen
+
+        async def answered(answer: PasteAnswer | None) -> None:
+            text = answer.text if answer is not None else None
+            if answer is not None and answer.in_editor:
+                text = await self._edited(answer.text)
+            if text is not None:
+                self.composer.replace_paste(event.token, text)
+
+        opened = PasteScreen(event.text, may_edit=self.may_suspend, glyphs=self._glyphs)
+        self.app.push_screen(opened, answered)
+
+    @on(Composer.BackspacedOut)
+    def _backspaced_out(self) -> None:
+        if self.composer.text or not self._attached.remove_last():
+            return
+        self._show_pictures()
+        self.post_message(self.Edited())
+
+    @on(Composer.UndoWanted)
+    def _undo_wanted(self) -> None:
+        self._attached.undo()
+        self._show_pictures()
+        self.post_message(self.Edited())
+
+    @on(Composer.SentTooEarly)
+    def _sent_too_early(self) -> None:
+        self.notify("The picture is still being checked: one moment.", markup=False)
 
     @on(TextArea.Changed)
     async def _changed(self, event: TextArea.Changed) -> None:
@@ -116,6 +215,8 @@ class PromptPane(Vertical):
         text = self.composer.text
         if self._recall.active and text != self._recalled:
             self._recall.end()
+        if text and (self._attached.text_is(text) or self.composer.undo_outside):
+            self._show_pictures()
         await self._look(edited=not self._recall.active)
         self.post_message(self.Edited())
 
@@ -125,7 +226,10 @@ class PromptPane(Vertical):
         if is_command(event.text):
             self.post_message(self.Commanded(event.text))
         else:
-            self.post_message(self.Prompted(event.text))
+            prompt = Prompt(event.text, self._attached.pictures)
+            self._attached.replace(())
+            self._show_pictures()
+            self.post_message(self.Prompted(prompt))
 
     @on(Composer.RecallWanted)
     async def _recall_wanted(self, event: Composer.RecallWanted) -> None:
@@ -135,12 +239,12 @@ class PromptPane(Vertical):
             self._put(self._recall.newer())
 
     async def _older(self) -> None:
-        typed = self.composer.prompt
-        if not typed and (held := self._queue.take_newest()) is not None:
-            self.composer.load(held.text)
+        typed = self.prompt
+        if typed.empty and (held := self._queue.take_newest()) is not None:
+            self.load(held)
             return
-        if not self._recall.active:
-            self._recall.begin(await self._questions(), typed)
+        if (count := self._recall.wanted) is not None:
+            self._recall.take(await self._questions(count), count, typed)
         self._put(self._recall.older())
 
     @on(TextArea.SelectionChanged)
@@ -158,6 +262,7 @@ class PromptPane(Vertical):
             self.post_message(self.Commanded(line))
 
     @on(Composer.CompletionClosed)
+    @on(Composer.Pasted)
     async def _completion_closed(self) -> None:
         if self._completing is not None:
             await self._completing.close()
@@ -178,7 +283,7 @@ class PromptPane(Vertical):
             self._completing = Completing(self, self.composer, self._glyphs)
         await self._completing.look(edited=edited)
 
-    def _put(self, text: str | None) -> None:
-        if text is not None:
-            self.composer.load(text)
+    def _put(self, prompt: Prompt | None) -> None:
+        if prompt is not None:
+            self.load(prompt)
             self._recalled = self.composer.text

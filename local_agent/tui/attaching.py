@@ -1,0 +1,130 @@
+"""Attaches pictures to what is being written: by path, from a paste, from the clipboard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from local_agent.domain.drafts import Prompt
+from local_agent.domain.errors import LocalAgentError, UsageError
+from local_agent.domain.pictures import PROMPT_PICTURES, Picture
+from local_agent.domain.text import one_line
+from local_agent.tui.pasted_paths import path_of, picture_paths
+from local_agent.tui.quantities import counted, size
+
+if TYPE_CHECKING:
+    from local_agent.runtime.pictures import Pictures
+    from local_agent.tui.screens.chat import ChatScreen
+
+CLIPBOARD_NAME = "clipboard"
+
+
+class Attaching:
+    """Each file is looked at on a thread; meanwhile one goes on typing."""
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+
+    @property
+    def _folder(self) -> Path:
+        return self._screen.launch.options.workspace
+
+    async def paths(self, words: Sequence[str]) -> None:
+        """Attach the files that a person names; what can't be taken is said, one line for each."""
+        for word in words:
+            path = path_of(word, self._folder)
+            try:
+                self._screen.pane.attach(await self._checked(path.name, self._pictures.accept(path)))
+            except LocalAgentError as error:
+                self._screen.notify_line(str(error), "warning")
+
+    async def clipboard(self) -> None:
+        """Attach the picture that is in the system's clipboard."""
+        from local_agent.objects.clipboard import read_picture  # what few starts need
+
+        pictures = self._pictures
+        data = await asyncio.to_thread(read_picture)
+        if data is None:
+            raise UsageError("There is no picture in the clipboard.", "/image PATH attaches a file.")
+        picture = await self._checked(CLIPBOARD_NAME, pictures.accept_bytes(data, CLIPBOARD_NAME))
+        self._screen.pane.attach(picture)
+
+    def pasted(self, text: str) -> None:
+        """Attach what was pasted when that is nothing but paths of pictures; else it stays text."""
+        readings = picture_paths(text, self._folder)
+        if readings and self._screen.runtime is not None:
+            self._screen.run_worker(self._attach_pasted(text, readings), group="attaching")
+
+    def list(self) -> None:
+        """Say what goes along."""
+        pictures = self._screen.pane.prompt.pictures
+        named = ", ".join(
+            f"[{number}] {one_line(each.name, 60)} {each.width}x{each.height} {size(each.size)}"
+            for number, each in enumerate(pictures, 1)
+        )
+        self._screen.notify_line(named or "No picture is attached. /image PATH attaches one.")
+
+    def clear(self) -> None:
+        """Take them all away."""
+        count = self._screen.pane.detach_all()
+        said = f"{counted(count, 'picture')} taken away; ctrl+z brings back." if count else "There was none."
+        self._screen.notify_line(said)
+
+    async def forget_history(self) -> None:
+        """Leave the pictures of earlier questions out from now on; those attached now stay."""
+        conversation = self._screen.conversation
+        count = await conversation.forget_pictures() if conversation is not None else 0
+        said = f"{counted(count, 'picture')} of earlier questions left out from now on."
+        self._screen.notify_line(said if count else "No earlier question has a picture.")
+
+    def refused(self, prompt: Prompt) -> str:
+        """Why this can't be sent to the model that answers here; empty when it can."""
+        conversation = self._screen.conversation
+        if not prompt.pictures or conversation is None or not conversation.planner.pinned:
+            return ""
+        model = conversation.model_info
+        if model is None or model.capabilities is None or "vision" in model.capabilities:
+            return ""
+        return (
+            f"{one_line(conversation.model)} can't see pictures. Choose a model with vision: ctrl+o, "
+            "or /image clear sends the words alone."
+        )
+
+    @property
+    def _pictures(self) -> Pictures:
+        runtime = self._screen.runtime
+        if runtime is None:
+            raise UsageError("The database is still being opened: one moment.")
+        return runtime.pictures
+
+    async def _attach_pasted(self, text: str, readings: Sequence[Sequence[Path]]) -> None:
+        try:
+            for paths in readings:
+                if await asyncio.to_thread(_all_there, paths):
+                    accept = self._pictures.accept
+                    taken = [await self._checked(path.name, accept(path)) for path in paths]
+                    self._screen.pane.attach(*taken, pasted=text)
+                    return
+        except LocalAgentError as error:
+            self._screen.notify_line(f"{error} The text stays as it was pasted.", "warning")
+
+    async def _checked(self, name: str, accepting: Awaitable[Picture]) -> Picture:
+        """Show that it is being looked at."""
+        pane = self._screen.pane
+        pane.checking(name)
+        try:
+            picture = await accepting
+        finally:
+            pane.checking(name, over=True)
+        if len(pane.prompt.pictures) >= PROMPT_PICTURES:
+            raise UsageError(f"{picture.name} is one too many: a prompt may have {PROMPT_PICTURES} pictures.")
+        return picture
+
+
+def _all_there(paths: Sequence[Path]) -> bool:
+    try:
+        return all(path.exists() for path in paths)
+    except OSError:
+        return False

@@ -1,0 +1,38 @@
+"""Commands about what is being written, what waits, and what was asked before."""
+
+from __future__ import annotations
+
+from local_agent.domain.errors import UsageError
+from local_agent.tui.commands.table import COMMANDS, CommandScreen
+
+
+@COMMANDS.command("history", "Search what you asked before", hint="[WORDS]")
+async def history(screen: CommandScreen, *words: str) -> None:
+    screen.composing.search(" ".join(words))
+
+
+@COMMANDS.command("queue", "Look at the prompts that wait: edit, move, remove them")
+async def queue(screen: CommandScreen) -> None:
+    screen.composing.queue()
+
+
+@COMMANDS.command(
+    "image",
+    "Attach pictures to the next prompt",
+    hint="PATH|paste|list|clear|forget-history",
+    aliases=("attach",),
+)
+async def image(screen: CommandScreen, first: str, *more: str) -> None:
+    match (first, *more):
+        case ("list",):
+            screen.attaching.list()
+        case ("clear",):
+            screen.attaching.clear()
+        case ("paste",):
+            await screen.attaching.clipboard()
+        case ("forget-history",):
+            await screen.attaching.forget_history()
+        case ("list" | "clear" | "paste" | "forget-history" as word, *_):
+            raise UsageError(f"/image {word} takes no arguments.", f"A file of this name: /image ./{word}")
+        case paths:
+            await screen.attaching.paths(paths)
