@@ -34,6 +34,9 @@ def open_screen(startup: Startup, options: LaunchOptions, resume: str | None) ->
         write(exit_message(report.handle, report.title))
     if report is not None and report.aside is not None:
         say(f"What could not be saved is in {report.aside}")
+    for model in report.pulls if report is not None else ():
+        name = one_line(model)
+        say(f"{name} is not all here yet. What has come is kept: /pull {name} goes on from there.")
     return code
 
 

@@ -19,8 +19,11 @@ class Launch(NamedTuple):
 
 
 class ExitReport(NamedTuple):
-    """The session that can be resumed, empty when there is none, and the file with what is not in it."""
+    """The session that can be resumed, empty when there is none, and what is not in it."""
 
     handle: str = ""
     title: str = ""
     aside: Path | None = None
+    """The file with what could not be saved."""
+    pulls: tuple[str, ...] = ()
+    """Models that were on their way."""

@@ -17,6 +17,7 @@ async def leave(screen: ChatScreen, return_code: int) -> None:
     await catch_up(screen.composer, screen.pane, screen)
     await screen.turns.stop()
     screen.workers.cancel_group(screen, "mirror")
+    pulls = tuple(worker.name for worker in screen.workers.cancel_group(screen, "pull"))
     if screen.runtime is not None:
         screen.runtime.hurry()
     screen.note_draft()
@@ -26,7 +27,7 @@ async def leave(screen: ChatScreen, return_code: int) -> None:
         report = await _give_back(screen.conversation, screen.drafts.unsaved)
     if screen.runtime is not None:
         await screen.runtime.close()
-    screen.app.exit(report, return_code)
+    screen.app.exit(report._replace(pulls=pulls), return_code)
 
 
 async def _give_back(conversation: Conversation, draft: str) -> ExitReport:

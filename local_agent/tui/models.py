@@ -19,6 +19,7 @@ from local_agent.tui.thinking_modes import next_thinking, thinking_of, thinking_
 from local_agent.tui.widgets.pull_line import PullLine
 
 if TYPE_CHECKING:
+    from local_agent.domain.drafts import Prompt
     from local_agent.runtime.conversation import Conversation
     from local_agent.runtime.runtime import Runtime
     from local_agent.tui.screens.chat import ChatScreen
@@ -93,6 +94,26 @@ class Models:
             return False
         self._runtime.models.agree(conversation, needed.model)
         return True
+
+    def send_once_agreed(self, prompt: Prompt) -> None:
+        """Send a prompt when the person agreed that it leaves; without that it goes back to the composer."""
+        queue = self._screen.turns.queue
+        if queue.sending:
+            queue.add(prompt)
+        else:
+            queue.sending = prompt
+            self._screen.run_worker(self._send_once_agreed(prompt), group="opening")
+
+    async def _send_once_agreed(self, prompt: Prompt) -> None:
+        screen, conversation = self._screen, self._conversation()
+        needed = conversation.planner.router.consent_needed
+        if needed is None or await self.agreed(needed):
+            await conversation.prepare()
+            screen.send_prompt(prompt)
+        else:
+            screen.turns.queue.sending = None
+            screen.turns.queue.hold()
+            screen.load_prompt(prompt)
 
     async def choose_auto(self) -> None:
         """Forget the choice, and let the program choose again. Raises ``LocalAgentError``."""

@@ -73,7 +73,7 @@ class Pulls:
             return known
         self._pulls.pop(name, None)
         pull = self._pulls[name] = Pull(name)
-        pull.worker = self._screen.run_worker(self._run(pull), group="pull")
+        pull.worker = self._screen.run_worker(self._run(pull), name=name, group="pull")
         return pull
 
     def stop(self, pull: Pull) -> None:

@@ -54,7 +54,7 @@ class TurnView:
     async def ask(self, prompt: str) -> None:
         """Show the question at once; it is stamped when it is stored."""
         self._question = Question(prompt, glyphs=self._glyphs)
-        self._phase.begin()
+        self._phase.begin(characters=len(prompt))
         await self._transcript.add(self._question, entry_id=0)
         self._transcript.follow()
 
@@ -94,6 +94,7 @@ class TurnView:
                 self._phase.note(note)
             case UsageReported(usage=usage):
                 self.usage = usage
+                self._phase.learn(usage)
             case Notice(text):
                 await self._settle()
                 await self._transcript.add(Remark(text, glyphs=self._glyphs))

@@ -179,6 +179,8 @@ class ChatScreen(Doors):
             self.show_facts()
         elif self.runtime.consent_needed is not None and self.conversation.backend_kind == "ollama":
             send_once_allowed(self, prompt)
+        elif self.conversation.planner.router.consent_needed is not None:
+            self.models.send_once_agreed(prompt)
         else:
             self.greeting.end()
             self.turns.ask(self.conversation, prompt)
@@ -196,6 +198,11 @@ class ChatScreen(Doors):
     def _changed(self) -> None:
         self.note_draft()
         self.show_facts()
+
+    @on(TurnRunner.Changed)
+    def _turn_changed(self) -> None:
+        if self.busy:
+            self.run_worker(self.models.expect(), group="pace")
 
     @on(PromptPane.Edited)
     def _edited(self) -> None:
