@@ -106,7 +106,8 @@ def _output(
 
 def _read(tool: subprocess.Popen[bytes], name: str, limit: int, until: float) -> bytes:
     assert tool.stdout is not None
-    pieces, size = [], 0
+    pieces: list[bytes] = []
+    size = 0
     while True:
         ready, _, _ = select.select([tool.stdout], [], [], max(0.0, until - time.monotonic()))
         if not ready:

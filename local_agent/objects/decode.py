@@ -8,6 +8,7 @@ stays one), and a GIF, an animation or a JPEG in printers' colours becomes a sti
 from __future__ import annotations
 
 import io
+import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 from local_agent.objects.headers import Header, Kind, read_header
@@ -42,6 +43,8 @@ def decode(data: bytes) -> Decoded:
 
     from PIL import Image  # 60 ms that only somebody with a picture pays
 
+    # A frame may claim more than its file does; Pillow would only warn of that.
+    warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
         with Image.open(io.BytesIO(data), formats=[header.kind.name]) as picture:
             _refuse_huge(*picture.size)
