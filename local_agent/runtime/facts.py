@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 from local_agent import __version__
 from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.runtime.request_facts import request_facts
 from local_agent.runtime.workspace import git_branch
 
 if TYPE_CHECKING:
     from local_agent.runtime.conversation import Conversation
+    from local_agent.runtime.models import Models
     from local_agent.runtime.runtime import Runtime
     from local_agent.store.store import Store
 
@@ -27,6 +29,7 @@ class RuntimeFacts:
     workspace: Mapping[str, object]
     session: Mapping[str, object]
     model: Mapping[str, object]
+    requests: Mapping[str, object]
     backend: Mapping[str, object]
     database: Mapping[str, object]
     state: ServerState
@@ -39,6 +42,7 @@ class RuntimeFacts:
             "Session": self.session,
             "Workspace": self.workspace,
             "Model": self.model,
+            "Asked with": self.requests,
             "Backend": self.backend,
             "Database": self.database,
             "Program": self.program,
@@ -55,7 +59,8 @@ async def gather_facts(runtime: Runtime, store: Store, conversation: Conversatio
         program=_program(),
         workspace=_workspace(runtime),
         session=_session(conversation),
-        model=_model(info, conversation),
+        model=_model(info, conversation, runtime.models),
+        requests={} if conversation is None else request_facts(conversation.planner),
         backend=_backend(kind, state),
         database=await store.facts(),
         state=state,
@@ -116,10 +121,15 @@ def _model_of(state: ServerState, conversation: Conversation | None) -> ModelInf
     )
 
 
-def _model(info: ModelInfo | None, conversation: Conversation | None) -> dict[str, object]:
+def _model(info: ModelInfo | None, conversation: Conversation | None, models: Models) -> dict[str, object]:
     if conversation is None or not conversation.model:
         return {}
-    facts: dict[str, object] = {"name": conversation.model, "window": conversation.window or None}
+    router = conversation.planner.router
+    facts: dict[str, object] = {
+        "name": conversation.model,
+        "chosen by": f"{router.reason}{', pinned' if router.pinned else ''}",
+        "window": conversation.window or None,
+    }
     if info is None:
         return facts
     facts |= {
@@ -133,6 +143,8 @@ def _model(info: ModelInfo | None, conversation: Conversation | None) -> dict[st
         "loaded": info.loaded,
         "loaded window": info.loaded_window,
         "in video memory": info.size_vram,
+        "needs": models.needed(info),
+        "this machine": models.fit(info).replace("_", " "),
         "kept until": info.expires_at,
     }
     return facts

@@ -60,6 +60,11 @@ class Planner:
         return choose_window(self.wishes.num_ctx, self.info, self._memory) if self.info is not None else 0
 
     @property
+    def max_output(self) -> int:
+        """Tokens that a reply may have."""
+        return self.wishes.max_output or default_max_output(self.window or UNPREPARED_WINDOW)
+
+    @property
     def wishes(self) -> Wishes:
         """What is set for the chosen model."""
         return wishes_for(self._settings, self.model)
@@ -72,6 +77,11 @@ class Planner:
     @thinking.setter
     def thinking(self, value: Thinking | None) -> None:
         self._thinking = value
+
+    @property
+    def thinking_chosen(self) -> bool:
+        """Whether that was said in this conversation."""
+        return self._thinking is not None
 
     @property
     def think(self) -> Thinking | None:
@@ -113,7 +123,7 @@ class Planner:
             model=self.model,
             model_digest=self.info.digest if self.info is not None else "",
             window=window,
-            max_output=wishes.max_output or default_max_output(window),
+            max_output=self.max_output,
             think=self.think,
             sees=self.info is None or self.info.can_see is not False,
             keep_alive=wishes.keep_alive,

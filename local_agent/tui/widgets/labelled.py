@@ -15,7 +15,7 @@ from local_agent.tui.workspace_names import short_path
 LABEL_WIDTH = 18
 _NARROW_LABEL = 11
 
-_BYTES = frozenset({"size", "in video memory"})
+_BYTES = frozenset({"needs", "size", "in video memory"})
 _TOKENS = frozenset({"window", "trained window", "loaded window", "used", "prompt", "reply"})
 _TIMES = frozenset({"started"})
 _PATHS = frozenset({"folder", "path"})
