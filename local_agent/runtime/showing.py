@@ -106,6 +106,8 @@ class Showing:
             except ModelError:
                 pass
             else:
+                if self._journal.held is not None:
+                    await self._journal.held.set_model(router.name, pinned=False)
                 return f"{router.name} answers: {blind} can't be shown pictures."
         raise LocalAgentError(f"{blind} can't be shown pictures.", "Choose a model with vision with /model.")
 

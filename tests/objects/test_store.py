@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -209,10 +210,8 @@ def wait_for(path: Path) -> bool:
 
 
 def age_if_there(path: Path) -> None:
-    try:
+    with suppress(FileNotFoundError):
         age(path)
-    except FileNotFoundError:
-        pass
 
 
 def test_in_memory_it_is_the_same(objects: ObjectFolder) -> None:

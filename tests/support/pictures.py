@@ -36,7 +36,7 @@ def opened(data: bytes) -> Image.Image:
 
 
 def turned(kind: str = "JPEG", size: tuple[int, int] = (40, 20)) -> bytes:
-    """What a camera held upright writes: lying on its side, with a note to turn it, and where it was taken."""
+    """What a camera held upright writes: lying, with a note to turn it, and where it was taken."""
     picture = Image.new("RGB", size, (10, 200, 30))
     exif = Image.Exif()
     exif[ORIENTATION] = 6
