@@ -120,11 +120,18 @@ class LocalAgentApp(App[ExitReport | None]):
 
     @on(TurnRunner.Changed)
     def _turns_changed(self, event: TurnRunner.Changed) -> None:
+        self._caller.note(busy=self.chat.busy, settled=event.settled)
+
+    def on_asked(self) -> None:
+        self._caller.asked()
+
+    @property
+    def _caller(self) -> Attention:
         if self._attention is None:
-            from local_agent.tui.attention import Attention  # with the first turn
+            from local_agent.tui.attention import Attention  # with the first turn or question
 
             self._attention = Attention(self, lambda: self._ui.notify)
-        self._attention.note(busy=self.chat.busy, settled=event.settled)
+        return self._attention
 
     def copy_to_clipboard(self, text: str) -> None:
         text = normalise(text)

@@ -46,10 +46,14 @@ class Attention:
             return
         began, self._began = self._began, None
         if began is not None and monotonic() - began >= LEAST_SECONDS:
-            self.call(ANSWERED if settled else FAILED)
+            self._call(ANSWERED if settled else FAILED)
 
-    def call(self, words: str) -> None:
-        """Call, unless the terminal has the focus."""
+    def asked(self) -> None:
+        """A question waits."""
+        self._call(ASKED)
+
+    def _call(self, words: str) -> None:
+        """Unless the terminal has the focus."""
         driver = self._app._driver
         if not self._app.app_focus and driver is not None:
             driver.write(announcement(self._setting(), words))

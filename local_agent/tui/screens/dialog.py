@@ -19,6 +19,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from local_agent.domain.text import one_line
+from local_agent.tui.attention import Asked
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.panel import Panel
@@ -78,6 +79,11 @@ class Dialog(ModalScreen[AnswerT]):
         self._pause: Timer | None = None
 
     @property
+    def letters(self) -> frozenset[str]:
+        """Those that answer."""
+        return frozenset(choice.key for choice in self._choices if choice.key)
+
+    @property
     def listening(self) -> bool:
         """False until no key has come for a moment."""
         return self._pause is None and self.is_mounted
@@ -99,6 +105,7 @@ class Dialog(ModalScreen[AnswerT]):
         self.row_list.add_options(self._option(number) for number in range(len(self._choices)))
         self.row_list.styles.height = len(self._choices)
         self._pause = self.set_timer(PAUSE_SECONDS, self._listen)
+        self.app.post_message(Asked())
 
     def _listen(self) -> None:
         self._pause = None
