@@ -121,7 +121,7 @@ class Typesetter:
 
 _BOX = re.compile(r"\[([ xX])\] +(?=\S)")
 _LISTS = ("bullet_list", "ordered_list")
-_HEADINGS = {"h1": "bold underline $text-primary", "h2": "bold $text-primary"}
+_HEADINGS = {"h1": "bold $text-primary", "h2": "bold $text-primary"}
 
 
 def finished_end(source: str) -> int:
