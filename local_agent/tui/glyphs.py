@@ -23,6 +23,7 @@ class Glyphs(NamedTuple):
     todo: str = "☐"
     done: str = "☑"
     fork: str = "↳"
+    picture: str = "▣"
     error: str = "✗"
     warning: str = "⚠"
     ok: str = "✓"
@@ -48,6 +49,7 @@ ASCII = Glyphs(
     todo="[ ]",
     done="[x]",
     fork="\\",
+    picture="[#]",
     error="x",
     warning="!",
     ok="+",

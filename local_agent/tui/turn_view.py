@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 from textual.widget import Widget
@@ -23,6 +23,7 @@ from local_agent.domain.events import (
     TurnStarted,
     UsageReported,
 )
+from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply as PartialReply
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.widgets.phase import PhaseLine
@@ -51,9 +52,9 @@ class TurnView:
         self._thought_from = 0.0
         self._reply: Reply | None = None
 
-    async def ask(self, prompt: str) -> None:
+    async def ask(self, prompt: str, pictures: Sequence[Picture] = ()) -> None:
         """Show the question at once; it is stamped when it is stored."""
-        self._question = Question(prompt, glyphs=self._glyphs)
+        self._question = Question(prompt, glyphs=self._glyphs, pictures=pictures)
         self._phase.begin(characters=len(prompt))
         await self._transcript.add(self._question, entry_id=0)
         self._transcript.follow()
@@ -110,7 +111,7 @@ class TurnView:
         self._model = self._choice()
         self._transcript.window.name_last(question.id)
         if self._question is not None:
-            self._question.stamp(question.created_at)
+            self._question.stamp(question)
 
     async def _think(self, text: str) -> None:
         self._phase.count()
@@ -245,7 +246,9 @@ async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) 
         return [Remark("This message could not be read from the database.", "warning", glyphs=glyphs)]
     match entry.kind:
         case Kind.QUESTION:
-            question = Question(entry.text, entry.created_at, glyphs)
+            question = Question(
+                entry.text, entry.created_at, glyphs, context=entry.context, pictures=entry.pictures
+            )
             question.set_reactive(Question.failed, _unanswered(entry, part))
             return [question]
         case Kind.ASSISTANT:

@@ -133,7 +133,7 @@ class TurnRunner:
                 self._phase.begin()
                 events = conversation.retry()
             else:
-                await view.ask(prompt.text)
+                await view.ask(prompt.text, prompt.pictures)
                 events = conversation.ask(prompt, self._begins(conversation))
             if self._stopping:
                 conversation.stop()  # it came while the question was drawn

@@ -1,19 +1,27 @@
-"""What the person asked: behind an accent bar, with its time, folded when it is long."""
+"""What the person asked: behind an accent bar, with its time, its pictures and what it mentions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
 
-from local_agent.domain.text import sanitise
+from local_agent.domain.attached import Attached, read_back
+from local_agent.domain.pictures import Picture
+from local_agent.domain.text import one_line, sanitise
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.lines import TAB_SIZE, Line, decoration, indented, wrap
-from local_agent.tui.quantities import clock, counted
+from local_agent.tui.quantities import clock, counted, size
 from local_agent.tui.widgets.lines_view import LinesView
+
+if TYPE_CHECKING:
+    from local_agent.domain.entries import Entry
 
 FOLDED_ROWS = 20
 OPENED_CHARACTERS = 40_000
@@ -29,24 +37,49 @@ class Question(LinesView, can_focus=False):
     Question:focus { background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "toggle('opened')", "Unfold", id="question.toggle", show=False)
+        Binding("enter,space", "toggle('opened')", "Unfold", id="question.toggle", show=False),
+        Binding("p", "pictures", "Look at the pictures", id="question.pictures", show=False),
     ]
+
+    @dataclass
+    class PicturesWanted(Message):
+        """The pictures are to be looked at, number ``first`` to begin with."""
+
+        pictures: Sequence[Picture]
+        first: int = 0
 
     failed: reactive[bool] = reactive(False)
     opened: reactive[bool] = reactive(False, layout=True)
 
-    def __init__(self, text: str, asked_at: str = "", glyphs: Glyphs = UNICODE) -> None:
+    def __init__(
+        self,
+        text: str,
+        asked_at: str = "",
+        glyphs: Glyphs = UNICODE,
+        *,
+        context: str = "",
+        pictures: Sequence[Picture] = (),
+    ) -> None:
         super().__init__()
         self.source = text
+        self.pictures = pictures
+        self.mentioned = read_back(context)
         self._asked_at = asked_at
         self._glyphs = glyphs
         self._cached: tuple[object, Sequence[Line]] = (None, ())
-        self.can_focus = len(self._excerpt(False)) < len(text)
+        self._picture_rows: Sequence[int | None] = ()
+        """For each row of the last width, the picture whose badge it is."""
+        self._long = len(self._excerpt(False)) < len(text)
+        self.can_focus = self._long or bool(pictures)
 
-    def stamp(self, asked_at: str) -> None:
-        """Say when the question was stored."""
-        self._asked_at = asked_at
-        self.refresh()
+    def stamp(self, stored: Entry) -> None:
+        """Say when the question was stored, and what goes with it."""
+        self._asked_at = stored.created_at
+        self.mentioned = read_back(stored.context)
+        self.pictures = stored.pictures
+        self.can_focus = self._long or bool(self.pictures)
+        self._cached = (None, ())
+        self.refresh(layout=True)
 
     def lines_for(self, width: int) -> Sequence[Line]:
         key = (width, self._asked_at, self.failed, self.opened)
@@ -54,8 +87,21 @@ class Question(LinesView, can_focus=False):
             self._cached = (key, self._typeset(width))
         return self._cached[1]
 
-    def on_click(self) -> None:
-        if self.can_focus:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "toggle":
+            return self._long
+        return bool(self.pictures) if action == "pictures" else True
+
+    def action_pictures(self) -> None:
+        """Look at the pictures."""
+        self.post_message(self.PicturesWanted(self.pictures))
+
+    def on_click(self, event: events.Click) -> None:
+        rows = self._picture_rows
+        picture = rows[event.y] if event.y < len(rows) else None
+        if picture is not None:
+            self.post_message(self.PicturesWanted(self.pictures, picture))
+        elif self._long:
             self.opened = not self.opened
 
     def _excerpt(self, opened: bool) -> str:
@@ -69,8 +115,15 @@ class Question(LinesView, can_focus=False):
         excerpt = self._excerpt(self.opened)
         text = Content(sanitise(excerpt).rstrip("\n").expandtabs(TAB_SIZE)).stylize("$text")
         rows = wrap(text, width - 2 - ASIDE_ROOM)
-        if self.can_focus:
+        if self._long:
             rows.append(decoration(self._rest(len(excerpt)), "$text-muted"))
+        above = len(rows)
+        for picture in self.pictures:
+            rows.append(_drawn(badge(picture, self._glyphs).truncate(max(width - 2, 2), ellipsis=True)))
+        self._picture_rows = [None] * above + list(range(len(self.pictures)))
+        if self.mentioned:
+            about = mentions(self.mentioned, self._glyphs)
+            rows.extend(_drawn(row.content) for row in wrap(about, width - 2))
         bar = Content.styled(self._glyphs.bar + " ", "$text-error" if self.failed else "$text-primary")
         rows = indented(rows, bar)
         first = rows[0]
@@ -91,3 +144,28 @@ class Question(LinesView, can_focus=False):
         lines = rest.count("\n")
         more = counted(lines, "more line") if lines else counted(len(rest), "more character")
         return f"{self._glyphs.ellipsis} {more} {self._glyphs.closed}"
+
+
+def badge(picture: Picture, glyphs: Glyphs) -> Content:
+    """A line for a picture: its name, its pixels and its bytes."""
+    facts = f"  {picture.width}x{picture.height}  {size(picture.size)}"
+    sign = (f"{glyphs.picture} ", "$text-primary")
+    return Content.assemble(sign, (one_line(picture.name), "$text"), (facts, "$text-muted"))
+
+
+def mentions(attached: Iterable[Attached], glyphs: Glyphs) -> Content:
+    """What was read of the files that are mentioned, and why others were not; empty without any."""
+    pieces: list[Content] = []
+    for each in attached:
+        if each.text is not None:
+            note = f" {each.note}"
+            pieces.append(Content.assemble((one_line(each.label), "$text"), (note, "$text-muted")))
+        else:
+            line = f"{glyphs.warning} {one_line(each.label)} was not read: {one_line(each.note)}"
+            pieces.append(Content.styled(line, "$text-warning"))
+    return Content.styled(f"  {glyphs.dot}  ", "$text-muted").join(pieces)
+
+
+def _drawn(content: Content) -> Line:
+    """A row that is no part of a selection."""
+    return Line(content, gutter=len(content))
