@@ -17,7 +17,6 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings, UISettings
 from local_agent.domain.text import normalise
-from local_agent.tui.clipboard import SENT_AT_MOST, clipboard_tool, give_to_tool, wrapped_osc52
 from local_agent.tui.launch import ExitReport, Launch
 from local_agent.tui.screens.breakpoints import size_classes
 from local_agent.tui.screens.chat import ChatScreen
@@ -134,6 +133,8 @@ class LocalAgentApp(App[ExitReport | None]):
         return self._attention
 
     def copy_to_clipboard(self, text: str) -> None:
+        from local_agent.tui.clipboard import SENT_AT_MOST, clipboard_tool, give_to_tool, wrapped_osc52
+
         text = normalise(text)
         tool = clipboard_tool()
         if tool is not None:

@@ -41,6 +41,10 @@ class Copying:
         self._screen = screen
         self._transcript = transcript
 
+    def text(self, text: str, what: str) -> None:
+        """Copy a text and say so; ``what`` begins the sentence."""
+        copy(self._screen.app, text, what)
+
     async def last_answer(self) -> None:
         """Copy the newest answer as Markdown; what can't be read is said on the screen."""
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,7 +19,6 @@ from local_agent.tui import leaving, opening
 from local_agent.tui.attaching import Attaching
 from local_agent.tui.commands import COMMANDS
 from local_agent.tui.composing import Composing
-from local_agent.tui.copying import Copying, copy
 from local_agent.tui.drafts import DraftKeeper
 from local_agent.tui.glyphs import choose_glyphs
 from local_agent.tui.greeting import Greeting
@@ -40,6 +40,7 @@ from local_agent.tui.widgets.queue_strip import QueueStrip
 from local_agent.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
+    from local_agent.tui.copying import Copying
     from local_agent.tui.models import Models
 
 FIRST_KEYS_SECONDS = 0.05
@@ -76,7 +77,6 @@ class ChatScreen(Doors):
         self._stopped_until = 0.0
         moving = launch.settings.ui.motion != "reduced"
         transcript = Transcript()
-        self.copying = Copying(self, transcript)
         phase = self.phase = PhaseLine(self.glyphs, moving=moving)
         self._models: Models | None = None
         self.turns = TurnRunner(self, transcript, phase, self.glyphs, self.drafts.give)
@@ -90,6 +90,13 @@ class ChatScreen(Doors):
         )
         self._queue_strip = QueueStrip(self.glyphs)
         self._hidden_at_first = (phase, self._queue_strip)
+
+    @cached_property
+    def copying(self) -> Copying:
+        """Copies answers, and what else is to be copied."""
+        from local_agent.tui.copying import Copying  # not before the first paint
+
+        return Copying(self, self.transcript)
 
     @property
     def busy(self) -> bool:
@@ -273,7 +280,7 @@ class ChatScreen(Doors):
         """Ctrl+C: copy a selection, stop a turn, clear a draft; else leave when pressed twice."""
         selected = self.get_selected_text()
         if selected:
-            copy(self.app, selected, "What was selected")
+            self.copying.text(selected, "What was selected")
             self.clear_selection()
         elif self.busy:
             self.run_worker(self.turns.stop(), group="stop")
