@@ -11,10 +11,13 @@ import json
 import sqlite3
 import tempfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from local_agent.domain.drafts import Draft, Prompt
+from local_agent.domain.entries import PICTURES_FORGOTTEN
+from local_agent.domain.pictures import Picture
 from local_agent.store.revisions import migrations_folder, shipped
 from local_agent.store.store import Store
 from tests.store.samples import VERSION, failed, new_session, opening, reply_half, settled, talk
@@ -25,6 +28,7 @@ FOLDER = Path(__file__).parent / "filled"
 NASTY = (
     "nul \0, surrogate \ud800, bidi \u202e, escape \x1b[31m, combining e\u0301, \U0001f9d1\u200d\U0001f680"
 )
+PICTURE = Picture("5e" * 32, NASTY, "image/webp", 40_000, 640, 480)
 # What the migrations themselves write; a database that is built has it already.
 _OWN = ("alembic_version", "schema_migrations")
 
@@ -41,13 +45,16 @@ async def _fill(path: Path) -> None:
     first = await talk(store, "What is a tree?", NASTY, "x" * 9_000, title=NASTY)
     await first.rename("Named by a person")
     await first.set_model("other:3b", pinned=True)
-    await store.save_draft(first.info.workspace_root, first.info.id, Draft(NASTY, (Prompt("queued"), Prompt(NASTY))))
+    queue = Prompt("queued"), Prompt(NASTY, (PICTURE,))
+    await store.save_draft(first.info.workspace_root, first.info.id, Draft(NASTY, queue, (PICTURE,)))
     await first.release()
     await store.save_draft("/projects/no session yet", None, Draft("unsent"))
 
     second = await talk(store, "And a forest?", root="/projects/with a fail\u00fcre")
-    turn = await second.begin(opening("This fails.", second.info.head))
+    shown = replace(opening("This fails.", second.info.head), pictures=(PICTURE, PICTURE))
+    turn = await second.begin(shown)
     await second.settle(turn, failed(f"The server said {NASTY}"))
+    await second.mark(second.info.head, PICTURES_FORGOTTEN)
 
     trashed = await talk(store, "Away with it", root="/projects/tidy")
     await trashed.release()

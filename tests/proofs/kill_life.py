@@ -23,8 +23,10 @@ from local_agent.domain import crashpoints
 from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.entries import Entry
 from local_agent.domain.events import TurnEnded, TurnStarted
+from local_agent.domain.pictures import Picture
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
+from tests.support.pictures import drawn
 
 TURNS = 1000
 
@@ -48,7 +50,9 @@ async def every_commit(runtime: Runtime) -> None:
     conversation = runtime.new_conversation()
     await _ask(conversation, 1)
     await _save_draft(runtime, conversation, "another half")
-    await _ask(conversation, 2)
+    picture = await runtime.pictures.accept_bytes(drawn(), "cat.png")
+    await _ask(conversation, 2, picture)
+    await conversation.forget_pictures()
     await conversation.rename("A title")
     await conversation.set_model(conversation.model)
     handle = conversation.handle
@@ -75,8 +79,8 @@ async def checkpoint(runtime: Runtime, handle: str, largest: str) -> None:
     await talk(runtime, handle)
 
 
-async def _ask(conversation: Conversation, number: int) -> None:
-    async with aclosing(conversation.ask(Prompt(f"Question {number} of {os.getpid()}"))) as events:
+async def _ask(conversation: Conversation, number: int, *pictures: Picture) -> None:
+    async with aclosing(conversation.ask(Prompt(f"Question {number} of {os.getpid()}", pictures))) as events:
         async for event in events:
             if isinstance(event, TurnStarted):
                 _tell(handle=event.handle)

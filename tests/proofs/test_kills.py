@@ -18,7 +18,7 @@ from local_agent.store.store import Store
 from tests.proofs.kill_runs import Books, Life
 from tests.store.samples import VERSION
 from tests.support.machine import Machine
-from tests.support.ollama_server import OllamaServer, streamed
+from tests.support.ollama_server import ModelSpec, OllamaServer, streamed
 from tests.support.terminal import patience, until
 from tests.terminal.steps import LEAVING_LIMIT, ask
 
@@ -45,6 +45,8 @@ COMMITTING = [*(point for point in POINTS if point not in MIGRATING), *LATER_VIS
 @pytest.fixture
 def books(tmp_path: Path, server: OllamaServer) -> Books:
     server.default = streamed(REPLY, per_second=PER_SECOND)
+    seeing = ModelSpec("llama3.2:3b", capabilities=("completion", "tools", "vision"))
+    server.models[seeing.name] = seeing
     return Books(Machine.make(tmp_path, server.url), server)
 
 
