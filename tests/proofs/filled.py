@@ -107,9 +107,11 @@ def _anonymous(rows: Rows) -> Rows:
 
 
 def main() -> None:
+    from tests.proofs import filled  # the child finds it by this name, not as the program that runs here
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "local-agent.db"
-        crash_at(IN_MID_REPLY, fill, str(path))
+        crash_at(IN_MID_REPLY, filled.fill, str(path))
         rows = _anonymous(read_rows(path))
     revision = shipped(migrations_folder())[-1].revision
     FOLDER.mkdir(exist_ok=True)
