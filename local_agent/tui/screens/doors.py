@@ -10,10 +10,15 @@ from textual.screen import Screen
 from local_agent.tui.glyphs import Glyphs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from local_agent.domain.pictures import Picture
     from local_agent.runtime.conversation import Conversation
     from local_agent.runtime.runtime import Runtime
     from local_agent.tui.configuring import Configuring
     from local_agent.tui.launch import Launch
+    from local_agent.tui.widgets.question import Question
+
 
 NoticeKind = Literal["information", "warning", "error"]
 
@@ -78,6 +83,19 @@ class Doors(Screen[None]):
         from local_agent.tui.screens.help import HelpScreen, keys_of
 
         self.app.push_screen(HelpScreen(keys_of(self), glyphs=self.glyphs))
+
+    def on_question_pictures_wanted(self, event: Question.PicturesWanted) -> None:
+        self.open_pictures(event.pictures, event.first)
+
+    def open_pictures(self, pictures: Sequence[Picture], first: int = 0) -> None:
+        """Look at pictures, one after another."""
+        runtime = self._ready()
+        if runtime is None or not pictures:
+            return
+        from local_agent.tui.screens.picture import PictureScreen
+
+        read = runtime.pictures.read
+        self.app.push_screen(PictureScreen(pictures, read, first=first, glyphs=self.glyphs))
 
     def _picked(self, handle: str | None) -> None:
         if handle:
