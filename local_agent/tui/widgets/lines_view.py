@@ -52,6 +52,11 @@ class LinesView(Widget):
     async def catch_up(self) -> None:
         """Set the rows for the width there is now."""
 
+    @property
+    def whole(self) -> str | None:
+        """What a selection of everything is; None where that is what is drawn."""
+        return None
+
     def decorated(self, line: Line, y: int) -> Line:
         """Row ``y`` as it is drawn now; its characters stay the same, so that what is selected does."""
         return line
@@ -84,7 +89,10 @@ class LinesView(Widget):
         return strip.adjust_cell_length(width, base.rich_style)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        text = selected_text(self.lines_for(self.size.width), selection)
+        lines = self.lines_for(self.size.width)
+        start, end = selection
+        everything = start in (None, (0, 0)) and (end is None or end.y >= len(lines))
+        text = self.whole if everything and self.whole is not None else selected_text(lines, selection)
         return (text, "\n\n") if text else None
 
     def selection_updated(self, selection: Selection | None) -> None:
