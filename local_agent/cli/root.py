@@ -20,7 +20,7 @@ from local_agent.cli.streams import PROGRAM, drop_output, prepare_streams, say
 from local_agent.config.launch import LaunchOptions
 from local_agent.domain.errors import LocalAgentError
 
-COMMANDS = ("session", "db", "doctor", "config", "logs", "completion")
+COMMANDS = ("session", "models", "db", "doctor", "config", "logs", "completion")
 EXAMPLES = """\
 Examples:
   local-agent                             open the screen in this folder
@@ -35,11 +35,12 @@ Examples:
 class _Root(GroupedHelp):
     option_groups: ClassVar = {
         "Conversation": ("resume", "no_save"),
-        "Model": ("model", "gguf", "demo"),
+        "Model": ("model", "allow_cloud", "gguf", "demo"),
         "Without a screen": ("prompt", "output"),
     }
     command_groups: ClassVar = {
         "Sessions": ("session",),
+        "Models": ("models",),
         "This installation": ("db", "doctor", "config", "logs", "completion"),
     }
 
@@ -86,6 +87,9 @@ def _complete_resume(
 @click.option("--no-save", is_flag=True, help="Keep nothing of this conversation on disk.")
 @click.option("--model", metavar="NAME", help="Use this model, such as qwen3:4b.")
 @click.option(
+    "--allow-cloud", is_flag=True, help="Let this one conversation go to a model that runs elsewhere."
+)
+@click.option(
     "--gguf",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -108,6 +112,7 @@ def cli(
     resume: str | None,
     no_save: bool,
     model: str | None,
+    allow_cloud: bool,
     gguf: Path | None,
     demo: bool,
     prompt: str | None,
@@ -122,6 +127,7 @@ def cli(
     options = LaunchOptions(
         workspace=startup.workspace,
         model=model.strip() if model is not None else None,
+        allow_cloud=allow_cloud,
         gguf=gguf.resolve() if gguf is not None else None,
         demo=demo,
         save=not no_save,

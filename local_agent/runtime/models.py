@@ -42,6 +42,7 @@ class Models:
         self._options = options
         self._preferences = paths.preferences
         self._memory = memory_bytes()
+        self._allow_cloud = options.allow_cloud
         self.speeds = speeds
         """Asks how fast each model was in its last turns on this machine, by full name."""
 
@@ -121,8 +122,9 @@ class Models:
             memory=self._memory,
             speeds=self.speeds,
         )
-        if options.allow_cloud and wanted.name:
+        if self._allow_cloud and wanted.name:
             router.agree(wanted.name)
+            self._allow_cloud = False  # it was for one conversation
         return router
 
     def _wanted(self, info: SessionInfo | None, backend: Backend, flag: str | None) -> Wanted:

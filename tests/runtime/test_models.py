@@ -209,6 +209,7 @@ async def test_a_cloud_model_in_settings_or_flag_needs_the_same_agreement(
     assert server.chats == [] and not asked_for(server, CLOUD)
     async with opened(home, server.url, model=CLOUD, allow_cloud=True) as runtime:
         await events_of(runtime.new_conversation().ask(Prompt("Hi")))
+        await events_of(runtime.new_conversation().ask(Prompt("Hi again")))
     assert len(server.chats) == 1
 
 
