@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.app import App, ComposeResult
+from textual.containers import VerticalScroll
 from textual.geometry import Offset
+from textual.selection import SELECT_ALL, Selection
+from textual.widget import Widget
 
 from local_agent.domain.entries import Usage
 from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, clipboard_tool
@@ -91,6 +95,29 @@ async def test_what_the_mouse_selects_is_copied_as_it_was_written(home: Path, se
         assert chat.app.clipboard == f"how?\n\nHm, so.\n\n{ANSWER.strip()}", (
             "an answer as a whole is its Markdown"
         )
+
+
+class Page(App[None]):
+    """Some widgets below each other."""
+
+    def __init__(self, *widgets: Widget) -> None:
+        super().__init__()
+        self.shown = widgets
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield from self.shown
+
+
+async def test_a_folded_question_is_copied_whole_and_with_its_tabs() -> None:
+    asked = "".join(f"{number}:\tline\n" for number in range(60))
+    question, thinking = Question(asked), Thinking("Hm.")
+    app = Page(question, thinking, Reply("**Yes**."))
+    async with app.run_test(size=(60, 20)):
+        app.screen.selections = dict.fromkeys(app.shown, SELECT_ALL)
+        assert app.screen.get_selected_text() == f"{asked}\n\n**Yes**."
+        app.screen.selections = {question: Selection(Offset(2, 0), Offset(11, 1))}
+        assert app.screen.get_selected_text() == "0:\tline\n1:\tline"
 
 
 async def test_code_and_links_are_reached_by_key(

@@ -16,7 +16,7 @@ from local_agent.domain.attached import Attached, read_back
 from local_agent.domain.pictures import Picture
 from local_agent.domain.text import one_line, sanitise
 from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import TAB_SIZE, Line, decoration, indented, wrap
+from local_agent.tui.lines import Line, decoration, indented, with_tabs, wrap
 from local_agent.tui.quantities import clock, counted, size
 from local_agent.tui.widgets.lines_view import LinesView
 
@@ -81,6 +81,11 @@ class Question(LinesView, can_focus=False):
         self._cached = (None, ())
         self.refresh(layout=True)
 
+    @property
+    def whole(self) -> str | None:
+        """All that was asked, however much of it is folded away."""
+        return sanitise(self.source, tabs=True)
+
     def lines_for(self, width: int) -> Sequence[Line]:
         key = (width, self._asked_at, self.failed, self.opened)
         if self._cached[0] != key:
@@ -113,7 +118,7 @@ class Question(LinesView, can_focus=False):
 
     def _typeset(self, width: int) -> list[Line]:
         excerpt = self._excerpt(self.opened)
-        text = Content(sanitise(excerpt).rstrip("\n").expandtabs(TAB_SIZE)).stylize("$text")
+        text = Content(*with_tabs(sanitise(excerpt, tabs=True).rstrip("\n"))).stylize("$text")
         rows = wrap(text, width - 2 - ASIDE_ROOM)
         if self._long:
             rows.append(decoration(self._rest(len(excerpt)), "$text-muted"))
