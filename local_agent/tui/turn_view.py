@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from time import monotonic
 
@@ -229,6 +230,8 @@ async def stored_items(part: Slice, width: int, glyphs: Glyphs, *, written: bool
             if isinstance(widgets[-1] if widgets else None, Receipt):
                 before = turn.model
         items.append(Item(entry.id, widgets))
+        # Forty of them take long enough for a key to wait.
+        await asyncio.sleep(0)
     return items
 
 

@@ -193,6 +193,11 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
             if self.end_mounted and self.window.items and new_value >= self.max_scroll_y:
                 self.follow()
 
+    def release_anchor(self) -> None:
+        super().release_anchor()
+        # Whoever scrolls at the upper edge moves nothing, but wants what is above it.
+        self._look_above()
+
     def _look_above(self) -> None:
         if (
             self.window.items
