@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.tui.glyphs import Glyphs
@@ -21,6 +21,7 @@ from local_agent.tui.offers import (
 )
 from local_agent.tui.widgets.completion import CompletionList, Offer
 from local_agent.tui.widgets.composer import Composer
+from local_agent.tui.widgets.mention_line import MentionLine
 from local_agent.workspace.index import FileIndex
 
 if TYPE_CHECKING:
@@ -55,9 +56,11 @@ class Completing:
         self._files: FileIndex | None = None
         self._asked: tuple[object, asyncio.Future[Sequence[str]]] | None = None
         self._again = pane.set_interval(AGAIN_SECONDS, self._look_again, pause=True)
+        self._line_above = MentionLine(self._screen.launch.options.workspace, self._window, glyphs)
 
     async def look(self, *, edited: bool = True) -> None:
         """Offer what the word at the cursor may become; where nothing was typed a list is never opened."""
+        await self._weigh()
         edited = edited and bool(self._composer.history.undo_stack)
         if not edited and self._shown is None:
             return
@@ -180,6 +183,18 @@ class Completing:
             self._again.resume()
         else:
             self._again.pause()
+
+    async def _weigh(self) -> None:
+        """Say what the prompt's mentions would add."""
+        prompt = self._composer.prompt
+        if "@" in prompt and not self._line_above.is_attached:
+            await self._pane.mount(self._line_above, before=self._pane.query_one(Horizontal))
+        if self._line_above.is_attached:
+            self._line_above.show(prompt)
+
+    def _window(self) -> int:
+        conversation = self._screen.conversation
+        return conversation.window if conversation is not None else 0
 
     async def _look_again(self) -> None:
         self._seen = None

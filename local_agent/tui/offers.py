@@ -48,7 +48,7 @@ def place_at(line: str, column: int, *, only: bool) -> Place | None:
 def command_offers(typed: str) -> list[Offer]:
     """Commands, with what they do."""
     return [
-        Offer(f"/{command.name} ", command.usage, command.summary, sends=not command.hint)
+        Offer(f"/{command.name} ", command.usage, command.summary, sends=not command.least)
         for command in COMMANDS.complete(typed)
     ]
 

@@ -23,7 +23,7 @@ async def test_what_a_question_mentions_is_sent_once_shown_kept_and_sent_again_a
     folder.mkdir(parents=True)
     (folder / "notes.md").write_text("".join(f"note {number}\n" for number in range(1, 121)))
     (folder / ".env").write_text("KEY=1")
-    shown = "notes.md 120 lines  ·  ⚠ .env was not read: it looks like a secret"
+    shown = "notes.md 120 lines  ·  ⚠ .env not read: it looks like a secret"
     async with chatting(home, server.url, size=(100, 30)) as chat:
         await chat.ready()
         await chat.send("sum up @notes.md and @.env")
@@ -49,6 +49,25 @@ async def test_what_a_question_mentions_is_sent_once_shown_kept_and_sent_again_a
     assert server.chats[-1].body["messages"][:2] == server.chats[1].body["messages"][:2], "the prefix holds"
 
 
+async def test_what_would_go_along_is_said_before_it_is_sent(home: Path, server: OllamaServer) -> None:
+    folder = home.parent / "api-server"
+    folder.mkdir(parents=True)
+    (folder / "notes.md").write_text("word\n" * 400)
+    (folder / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    async with chatting(home, server.url, size=(100, 24)) as chat:
+        await chat.ready()
+        await chat.type("sum up @notes.md ")
+        line = "adds notes.md 400 lines  about 555 tokens, 4% of the window"
+        await until(chat.pilot, lambda: line in screen_text(chat.pilot))
+        await chat.type("@logo.png ")
+        refusal = "⚠ logo.png not read: it is a picture: attach it with /image"
+        await until(chat.pilot, lambda: refusal in screen_text(chat.pilot))
+        await chat.pilot.press("ctrl+u")
+        await until(chat.pilot, lambda: "adds" not in screen_text(chat.pilot))
+        chat.screen.composer.load("a draft with @notes.md:3-4")
+        await until(chat.pilot, lambda: "adds notes.md:3-4 lines 3-4 of 400" in screen_text(chat.pilot))
+
+
 async def test_much_is_taken_in_lines_that_fit_the_window(home: Path, server: OllamaServer) -> None:
     server.script("ok")
     folder = home.parent / "api-server"
@@ -69,7 +88,7 @@ def test_badges_and_mentions_can_be_drawn_without_unicode_and_whatever_they_are_
     assert badge(picture, UNICODE).plain == "▣ a[/b]␛.png  640x480  120 kB"
     about = [Attached("a[b].md", "2 lines", "x"), Attached("\x1b", "gone")]
     plain = mentions(about, ASCII).plain
-    assert plain == "a[b].md 2 lines  -  ! ␛ was not read: gone"
+    assert plain == "a[b].md 2 lines  -  ! ␛ not read: gone"
     assert badge(picture, ASCII).plain.startswith("[#] ")
 
 

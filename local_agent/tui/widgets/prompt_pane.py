@@ -276,7 +276,7 @@ class PromptPane(Vertical):
     async def _look(self, *, edited: bool) -> None:
         """Offer what the word at the cursor may become."""
         if self._completing is None:
-            if not edited or not {"/", "@"} & set(self.composer.text):
+            if not {"/", "@"} & set(self.composer.text):
                 return
             from local_agent.tui.completing import Completing
 

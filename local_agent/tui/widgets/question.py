@@ -166,7 +166,7 @@ def mentions(attached: Iterable[Attached], glyphs: Glyphs) -> Content:
             note = f" {each.note}"
             pieces.append(Content.assemble((one_line(each.label), "$text"), (note, "$text-muted")))
         else:
-            line = f"{glyphs.warning} {one_line(each.label)} was not read: {one_line(each.note)}"
+            line = f"{glyphs.warning} {one_line(each.label)} not read: {one_line(each.note)}"
             pieces.append(Content.styled(line, "$text-warning"))
     return Content.styled(f"  {glyphs.dot}  ", "$text-muted").join(pieces)
 
