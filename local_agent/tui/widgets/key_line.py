@@ -8,6 +8,7 @@ from textual.app import RenderResult
 from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
+from textual.style import Style
 from textual.widget import Widget
 
 from local_agent.tui.glyphs import UNICODE, Glyphs
@@ -43,11 +44,9 @@ class KeyLine(Widget):
     def render(self) -> RenderResult:
         line = Content("")
         for binding in self._shown():
-            piece = Content.from_markup(
-                f"[@click=screen.{binding.action}]$key $what[/]",
-                key=key_name(binding.key),
-                what=binding.description,
-            )
+            # Markup would not take an action such as ``shift(-1)``.
+            click = Style.from_meta({"@click": f"screen.{binding.action}"})
+            piece = Content.styled(f"{key_name(binding.key)} {binding.description}", click)
             longer = piece if not line else Content.assemble(line, self._separator, piece)
             if longer.cell_length > self.size.width:
                 break
