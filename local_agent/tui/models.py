@@ -16,6 +16,7 @@ from local_agent.tui.model_list import Inventory, arranged, found
 from local_agent.tui.model_source import ConversationModels
 from local_agent.tui.pulls import Pull, Pulls
 from local_agent.tui.thinking_modes import next_thinking, thinking_of, thinking_words
+from local_agent.tui.widgets.phase import Pace
 from local_agent.tui.widgets.pull_line import PullLine
 
 if TYPE_CHECKING:
@@ -175,14 +176,15 @@ class Models:
         return [model.name for model in found(models, typed) if model.info.can_chat]
 
     async def expect(self) -> None:
-        """Tell the phase line how long the model usually takes to load."""
-        model = self._screen.conversation.model if self._screen.conversation is not None else ""
-        if model and model != self._expected:
+        """Tell the phase line what the next wait is likely to be."""
+        conversation, phase = self._conversation(), self._screen.phase
+        phase.pace = phase.pace._replace(context_tokens=conversation.used_tokens or 0)
+        model = full_name(conversation.model) if conversation.model else ""
+        if model != self._expected:
             self._expected = model
-            speeds = await ConversationModels(self._runtime, self._conversation()).speeds()
-            speed = speeds.get(full_name(model))
-            phase = self._screen.phase
-            phase.pace = phase.pace._replace(load_seconds=speed.load_seconds if speed is not None else None)
+            speed = (await ConversationModels(self._runtime, conversation).speeds()).get(model)
+            load = speed.load_seconds if speed is not None else None
+            phase.pace = Pace(phase.pace.context_tokens, load_seconds=load)
 
     async def _show_line(self) -> None:
         """The line above the composer, for pulls that go on while one talks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from local_agent.tui.screens.model_details import ModelDetailsScreen
 from local_agent.tui.screens.models import ModelsScreen
 from local_agent.tui.screens.pull import PullScreen
 from tests.runtime.opened import paths_in
-from tests.support.ollama_server import Fault, ModelSpec, OllamaServer
+from tests.support.ollama_server import Fault, ModelSpec, OllamaServer, Turn, gate, say
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import listening, screen_text, until
 
@@ -243,22 +244,25 @@ async def test_a_pull_that_fails_says_why_and_can_be_tried_again(home: Path, nam
             assert chat.screen.models.pulls.latest is None
 
 
-async def test_a_name_that_is_not_there_opens_the_list_with_it(home: Path) -> None:
-    async with OllamaServer(models=MODELS) as server:
-        async with chatting(home, server.url) as chat:
-            await chat.ready()
-            await chat.send("/model gema3")
-            await until(chat.pilot, lambda: isinstance(chat.app.screen, ModelsScreen))
-            screen = chat.app.screen
-            assert isinstance(screen, ModelsScreen)
-            await until(chat.pilot, lambda: [model.name for model in screen.shown] == ["gemma3:12b"])
-            assert screen.query_one("#filter", Input).value == "gema3"
-            await until(chat.pilot, lambda: "pull gema3 from the library" in screen_text(chat.pilot))
-            assert "gema3" in flat(chat).partition("enter")[0]
-            await chat.pilot.press("enter")
-            await until(chat.pilot, lambda: chat.screen.conversation.model == "gemma3:12b")  # type: ignore[union-attr]
-            await chat.send("/model auto")
-            await until(chat.pilot, lambda: chat.screen.conversation.model == "qwen3:4b")  # type: ignore[union-attr]
+async def test_a_name_is_completed_and_one_that_is_not_there_opens_the_list_with_it(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server, chatting(home, server.url) as chat:
+        await chat.ready()
+        await chat.type("/model gema3")
+        await until(chat.pilot, lambda: "gemma3:12b" in screen_text(chat.pilot))
+        await chat.pilot.press("enter")
+        await until(chat.pilot, lambda: "gemma3:12b" in header(chat))
+        await chat.send("/model auto")
+        await until(chat.pilot, lambda: "qwen3:4b" in header(chat))
+        await chat.send("/model zephyr")
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, ModelsScreen))
+        screen = chat.app.screen
+        assert isinstance(screen, ModelsScreen)
+        await until(chat.pilot, lambda: "pull zephyr from the library" in screen_text(chat.pilot))
+        assert screen.query_one("#filter", Input).value == "zephyr" and "no model" in flat(chat)
+        await chat.pilot.press("enter")
+        await pull_screen(chat, PullStage.FAILED)
+        await chat.pilot.press("escape")
+        await until(chat.pilot, lambda: chat.app.screen is chat.screen)
     assert Preferences.read(paths_in(home).preferences).model == ""
 
 
@@ -304,6 +308,57 @@ async def test_a_cloud_model_gets_nothing_before_a_yes(home: Path) -> None:
             await chat.send("Hello")
             await chat.answered(1)
     assert not Preferences.read(paths_in(home).preferences).model
+
+
+async def test_a_wait_says_what_it_is_for_and_how_long_it_usually_takes(home: Path) -> None:
+    async with OllamaServer(models=[replace(QWEN, load_seconds=0.3)]) as server:
+        server.script("One.", Turn(gate("first"), say("Two.")), Turn(gate("second"), say("Three.")))
+        async with chatting(home, server.url) as chat:
+            await chat.ready()
+            await chat.send("Hello")
+            await chat.answered(1)
+            await chat.send("Again")
+            await until(chat.pilot, lambda: "reading the prompt" in screen_text(chat.pilot))
+            server.release("first")
+            await chat.answered(2)
+        async with chatting(home, server.url) as chat:
+            await chat.ready()
+            await chat.send("/unload qwen3:4b")
+            await until(chat.pilot, lambda: not server.memory.rows(server.version))
+            await chat.send("Once more")
+            await until(chat.pilot, lambda: "loading model" in screen_text(chat.pilot))
+            await until(chat.pilot, lambda: "usually 300 ms" in screen_text(chat.pilot))
+            server.release("second")
+            await chat.answered(1)
+
+
+async def test_a_session_on_a_cloud_model_asks_before_its_first_prompt_leaves(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        server.signed_in = True
+        server.script("From far away.", model="big:cloud")
+        async with chatting(home, server.url, model="big:cloud") as chat:
+            await chat.ready()
+            await chat.send("Hello")
+            await listening(chat.pilot, CloudConsentDialog)
+            await chat.pilot.press("escape")
+            await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+            assert chat.screen.composer.text == "Hello" and not server.chats
+            await chat.pilot.press("enter")
+            await listening(chat.pilot, CloudConsentDialog)
+            await chat.pilot.press("y")
+            await chat.answered(1)
+
+
+async def test_leaving_in_mid_pull_asks_nothing_and_says_what_is_kept(home: Path) -> None:
+    async with OllamaServer(models=MODELS) as server:
+        server.offer(NEW, gate="half")
+        async with chatting(home, server.url) as chat:
+            await chat.ready()
+            await chat.send("/pull new:1b")
+            await pull_screen(chat, PullStage.RUNNING)
+            await chat.leave()
+            report = chat.app.return_value
+            assert report is not None and report.pulls == ("new:1b",)
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24), (40, 20), (30, 12)])
