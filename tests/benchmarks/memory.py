@@ -61,10 +61,10 @@ async def _growth(paths: Paths, root: Path, short: str, long: str) -> tuple[floa
     async with app.run_test(size=(80, 24)) as pilot:
         transcript = app.chat.transcript
         await until(pilot, lambda: app.chat.conversation is not None and bool(transcript.window.items))
-        usual = _megabytes()
+        usual = megabytes()
         await app.chat.open_session(long)
         await until(pilot, lambda: len(transcript.window.items) > 2 and transcript.at_end, LIMIT)
-        opened = _megabytes() - usual
+        opened = megabytes() - usual
         newest = transcript.window.items[-1].entry_id
         grown = []
         for _ in range(PARTS):
@@ -75,13 +75,14 @@ async def _growth(paths: Paths, root: Path, short: str, long: str) -> tuple[floa
                 return transcript.window.items[0].entry_id < first
 
             await until(pilot, older, LIMIT)
-            grown.append(_megabytes() - usual)
+            grown.append(megabytes() - usual)
         passed = newest - transcript.window.items[0].entry_id
         await pilot.press("ctrl+q")
     return opened, max(grown), passed
 
 
-def _megabytes() -> float:
+def megabytes() -> float:
+    """What this process holds in memory that no file backs."""
     found = re.search(r"^RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     assert found, "the kernel does not tell anonymous memory"
     return int(found[1]) / 1024
