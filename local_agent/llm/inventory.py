@@ -19,7 +19,13 @@ from local_agent.llm.wire import knows_truncate, malformed
 
 FRESH_SECONDS = 30.0
 _TIMEOUT = httpx.Timeout(10.0, connect=5.0)
+_SLOW_TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+"""Of lists and descriptions, which a server reads from its disk; that it lives is asked before them."""
 _SHOWN_AT_ONCE = 4
+_SHOWN_AT_MOST = 100
+"""Models that an old server is asked about one by one; the rest is asked about when it is looked at."""
+_BIG = 64 * 1024
+"""Bytes of an answer above which it is read on a thread: 10,000 models would hold up the screen for 0.3 s."""
 
 Document = Mapping[str, object]
 
@@ -62,9 +68,8 @@ class Inventory:
     async def models(self, *, fresh: bool = False) -> tuple[ModelInfo, ...]:
         """The models of ``/api/tags``, without what only ``/api/show`` knows."""
         if self._models is None or fresh or _is_old(self._models[0]):
-            document = await self._get("/api/tags")
-            found = (row_to_model(row, self._address) for row in _rows(document))
-            self._models = (time.monotonic(), tuple(model for model in found if model is not None))
+            rows = _rows(await self._get("/api/tags", _SLOW_TIMEOUT))
+            self._models = (time.monotonic(), await asyncio.to_thread(_read_models, rows, self._address))
         return self._models[1]
 
     async def find(self, name: str) -> ModelInfo | None:
@@ -93,18 +98,21 @@ class Inventory:
 
     async def unload(self, name: str) -> None:
         """Take a model out of memory; raises ``ModelError`` for one that the server does not have."""
-        await self._ask("POST", "/api/generate", {"model": name, "keep_alive": 0}, name)
+        await self._ask("POST", "/api/generate", {"model": name, "keep_alive": 0}, name, _SLOW_TIMEOUT)
 
     def forget(self) -> None:
         """Look again before the next answer: the server's models have changed."""
         self._models = None
 
     async def _fill_old(self, models: Sequence[ModelInfo]) -> tuple[ModelInfo, ...]:
-        """Ask one by one where the list does not say what a model can do (before 0.30)."""
+        """Ask one by one where the list does not say what a model can do (before 0.30), the newest first."""
         turn = asyncio.Semaphore(_SHOWN_AT_ONCE)
+        unknown = [model for model in models if model.capabilities is None and not model.proxied]
+        asked = sorted(unknown, key=lambda model: model.modified_at, reverse=True)[:_SHOWN_AT_MOST]
+        names = {model.name for model in asked}
 
         async def filled(model: ModelInfo) -> ModelInfo:
-            if model.capabilities is not None or model.proxied:
+            if model.name not in names:
                 return model
             async with turn:
                 try:
@@ -117,7 +125,9 @@ class Inventory:
     async def _show(self, model: ModelInfo) -> Document:
         key = (model.name, model.digest)
         if key not in self._shown or not model.digest:
-            self._shown[key] = await self._ask("POST", "/api/show", {"model": model.name}, model.name)
+            self._shown[key] = await self._ask(
+                "POST", "/api/show", {"model": model.name}, model.name, _SLOW_TIMEOUT
+            )
         return self._shown[key]
 
     async def _running(self) -> Sequence[Document] | None:
@@ -126,27 +136,49 @@ class Inventory:
         except ModelError:
             return None
 
-    async def _get(self, path: str) -> Document:
-        return await self._ask("GET", path, None, "")
+    async def _get(self, path: str, patience: httpx.Timeout = _TIMEOUT) -> Document:
+        return await self._ask("GET", path, None, "", patience)
 
-    async def _ask(self, method: str, path: str, body: Document | None, model: str) -> Document:
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Document | None,
+        model: str,
+        patience: httpx.Timeout = _TIMEOUT,
+    ) -> Document:
         if self._client.is_closed:
             raise closed(self._address)
         explain = Explainer(self._address, model)
         try:
-            response = await self._client.request(method, path, json=body, timeout=_TIMEOUT)
+            response = await self._client.request(method, path, json=body, timeout=patience)
         except httpx.HTTPError as error:
             raise explain.transport(error, begun=False) from error
         if response.status_code != 200:
             words = read_error(response.content, response.headers.get("content-type", ""))
             raise explain.status(response.status_code, words, response.headers)
-        try:
-            document = json.loads(response.content.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            document = None
+        content = response.content
+        document = _decode(content) if len(content) <= _BIG else await asyncio.to_thread(_decode, content)
         if not isinstance(document, dict):
             raise malformed(f"something other than a JSON object for {path}", response.text[:500])
         return document
+
+
+def _decode(content: bytes) -> object:
+    try:
+        return json.loads(content.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_models(rows: Sequence[Document], address: ServerAddress) -> tuple[ModelInfo, ...]:
+    """Those rows that name a model, each name once."""
+    found = (row_to_model(row, address) for row in rows)
+    by_name: dict[str, ModelInfo] = {}
+    for model in found:
+        if model is not None:
+            by_name.setdefault(full_name(model.name), model)
+    return tuple(by_name.values())
 
 
 def _rows(document: Document) -> list[Document]:

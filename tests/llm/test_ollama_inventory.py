@@ -298,3 +298,42 @@ async def test_after_close_there_are_words_too(server: OllamaServer) -> None:
 async def test_a_cloud_name_that_is_not_in_the_list(backend: OllamaBackend) -> None:
     model = await backend.describe("qwen3-coder:480b-cloud")
     assert (model.location, model.proxied) == (Location.CLOUD, True)
+
+
+async def test_a_name_that_is_listed_twice_is_one_model(server: OllamaServer, backend: OllamaBackend) -> None:
+    rows = [
+        {"name": "a", "digest": "1", "size": 5},
+        {"name": "a:latest", "digest": "2", "size": 6},
+        {"name": "a:1b", "digest": "3", "size": 7},
+    ]
+    server.fault(reply(200, {"models": rows}, path="/api/tags"))
+    assert [(m.name, m.digest) for m in (await backend.state()).models] == [("a", "1"), ("a:1b", "3")]
+
+
+@pytest.mark.parametrize(("version", "asked"), [("0.33.0", 0), ("0.20.0", 100)])
+async def test_ten_thousand_models_are_listed_without_asking_for_each(version: str, asked: int) -> None:
+    rows: list[dict[str, object]] = [
+        {
+            "name": f"m{number}:1b",
+            "digest": f"{number}",
+            "size": 5,
+            "modified_at": f"2026-01-01T00:00:00.{number}Z",
+        }
+        for number in range(10_000)
+    ]
+    if version == "0.33.0":
+        rows = [{**row, "capabilities": ["completion"]} for row in rows]
+    async with OllamaServer([LLAMA], version=version) as server:
+        server.fault(reply(200, {"models": rows}, path="/api/tags"))
+        backend = OllamaBackend(parse_host(server.url))
+        state = await backend.state()
+        await backend.close()
+        assert len(state.models) == 10_000
+        assert sum(record.path == "/api/show" for record in server.log) == asked
+
+
+@pytest.mark.slow
+async def test_a_list_that_takes_long_comes(server: OllamaServer, backend: OllamaBackend) -> None:
+    server.fault(Fault("slow_headers", "/api/tags", seconds=20))
+    state = await backend.state()
+    assert state.reachable and len(state.models) == len(ALL)
