@@ -11,6 +11,7 @@ from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.pictures import PROMPT_PICTURES, Picture
 from local_agent.domain.text import one_line
+from local_agent.tui.history import TAIL_ENTRIES
 from local_agent.tui.pasted_paths import path_of, picture_paths
 from local_agent.tui.quantities import counted, size
 
@@ -51,11 +52,14 @@ class Attaching:
         picture = await self._checked(CLIPBOARD_NAME, pictures.accept_bytes(data, CLIPBOARD_NAME))
         self._screen.pane.attach(picture)
 
-    def pasted(self, text: str) -> None:
-        """Attach what was pasted when that is nothing but paths of pictures; else it stays text."""
+    def pasted(self, text: str, shown: str) -> None:
+        """Attach what was pasted when that is nothing but paths of pictures; else it stays text.
+
+        ``shown`` is what stands in the composer for it.
+        """
         readings = picture_paths(text, self._folder)
         if readings and self._screen.runtime is not None:
-            self._screen.run_worker(self._attach_pasted(text, readings), group="attaching")
+            self._screen.run_worker(self._attach_pasted(shown, readings), group="attaching")
 
     def list(self) -> None:
         """Say what goes along."""
@@ -74,10 +78,12 @@ class Attaching:
 
     async def forget_history(self) -> None:
         """Leave the pictures of earlier questions out from now on; those attached now stay."""
-        conversation = self._screen.conversation
-        count = await conversation.forget_pictures() if conversation is not None else 0
-        said = f"{counted(count, 'picture')} of earlier questions left out from now on."
-        self._screen.notify_line(said if count else "No earlier question has a picture.")
+        screen, conversation = self._screen, self._screen.conversation
+        if conversation is None:
+            raise UsageError("There is no conversation yet.")
+        count = await conversation.forget_pictures()
+        await screen.history.show(conversation, await conversation.tail(TAIL_ENTRIES))
+        screen.notify_line(f"{counted(count, 'picture')} of earlier questions left out from now on.")
 
     def refused(self, prompt: Prompt) -> str:
         """Why this can't be sent to the model that answers here; empty when it can."""
@@ -85,11 +91,11 @@ class Attaching:
         if not prompt.pictures or conversation is None or not conversation.planner.pinned:
             return ""
         model = conversation.model_info
-        if model is None or model.capabilities is None or "vision" in model.capabilities:
+        if model is None or model.can_see is not False:
             return ""
         return (
-            f"{one_line(conversation.model)} can't see pictures. Choose a model with vision: ctrl+o, "
-            "or /image clear sends the words alone."
+            f"{one_line(model.name, 80)} can't be shown pictures. Choose a model with vision with /model, "
+            "or send the words alone after /image clear."
         )
 
     @property
@@ -99,13 +105,13 @@ class Attaching:
             raise UsageError("The database is still being opened: one moment.")
         return runtime.pictures
 
-    async def _attach_pasted(self, text: str, readings: Sequence[Sequence[Path]]) -> None:
+    async def _attach_pasted(self, shown: str, readings: Sequence[Sequence[Path]]) -> None:
         try:
             for paths in readings:
                 if await asyncio.to_thread(_all_there, paths):
                     accept = self._pictures.accept
                     taken = [await self._checked(path.name, accept(path)) for path in paths]
-                    self._screen.pane.attach(*taken, pasted=text)
+                    self._screen.pane.attach(*taken, pasted=shown)
                     return
         except LocalAgentError as error:
             self._screen.notify_line(f"{error} The text stays as it was pasted.", "warning")

@@ -217,7 +217,7 @@ class ChatScreen(Doors):
 
     @on(Composer.Pasted)
     def _pasted(self, event: Composer.Pasted) -> None:
-        self.attaching.pasted(event.text)
+        self.attaching.pasted(event.text, event.shown)
 
     @on(PromptPane.Refused)
     def _refused(self, event: PromptPane.Refused) -> None:

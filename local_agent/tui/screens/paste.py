@@ -74,7 +74,7 @@ class PasteScreen(Screen[PasteAnswer | None]):
 
     @on(TextArea.Changed)
     def _show_size(self) -> None:
-        text = self.area.text if self._whole else self._text
+        text = self._now if self._whole else self._text
         facts = [counted(text.count("\n") + 1, "line"), size(len(text.encode("utf-8", "surrogatepass")))]
         if not self._whole:
             facts.append("too long to be edited here: this is its beginning")

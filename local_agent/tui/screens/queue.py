@@ -39,8 +39,8 @@ class QueueScreen(Screen[Prompt | None]):
         Binding("enter", "edit", "edit", id="queue.edit"),
         Binding("delete,f8", "drop", "remove", id="queue.drop"),
         Binding("ctrl+z", "undo", "undo", id="queue.undo"),
-        Binding("alt+up", "shift(-1)", "earlier", id="queue.earlier"),
-        Binding("alt+down", "shift(1)", "later", id="queue.later"),
+        Binding("alt+up", "earlier", "earlier", id="queue.earlier"),
+        Binding("alt+down", "later", "later", id="queue.later"),
         Binding("f5", "release", "send what is held", id="queue.release"),
         Binding("escape", "close", "close", id="queue.close"),
         Binding("up", "move('cursor_up')", "Up", show=False),
@@ -80,7 +80,7 @@ class QueueScreen(Screen[Prompt | None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
-            case "edit" | "drop" | "shift":
+            case "edit" | "drop" | "earlier" | "later":
                 return bool(self._queue)
             case "undo":
                 return self._removed > 0
@@ -111,7 +111,13 @@ class QueueScreen(Screen[Prompt | None]):
             self._show(self._place(prompt))
             self._changed()
 
-    def action_shift(self, step: int) -> None:
+    def action_earlier(self) -> None:
+        self._shift(-1)
+
+    def action_later(self) -> None:
+        self._shift(1)
+
+    def _shift(self, step: int) -> None:
         prompt = self.selected
         if prompt is None or not self._still_there(prompt):
             return

@@ -66,9 +66,10 @@ class Composer(WholeCharacters):
 
     @dataclass
     class Pasted(Message):
-        """Something was pasted, and ``text`` stands there."""
+        """Something was pasted; ``shown`` stands there for it."""
 
         text: str
+        shown: str
 
     @dataclass
     class PasteOpened(Message):
@@ -174,7 +175,7 @@ class Composer(WholeCharacters):
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
-        self.post_message(self.Pasted(self._insert(event.text)))
+        self.post_message(self.Pasted(event.text, self._insert(event.text)))
         self.focus()
 
     async def _on_click(self, event: events.Click) -> None:
