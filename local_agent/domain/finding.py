@@ -43,12 +43,10 @@ class Sought:
         """How often the words stand in a stored text, as it is drawn."""
         if not self.words:
             return 0
-        if not text.isascii():
+        if not (text.isascii() and self.words.isascii()):
             # Hidden characters may stand between letters. Most texts have none, and asking costs less.
             drawn = text if text.replace("\n", "").isprintable() else sanitise(text)
             return sum(1 for _ in self.pattern.finditer(drawn))
-        if not self.words.isascii():
-            return 0
         if " " in self.words:
             text = text.replace("\n", " ").replace("\t", " ")
         return (text if self.exact else text.lower()).count(self.words)
