@@ -67,8 +67,10 @@ class Completing:
         while (state := self._state) != self._seen:
             shown = await self._found(edited)
             if state == self._state:
-                self._seen = state
+                # A key moves the cursor first and is told as an edit after that.
+                self._seen = state if edited or shown is not None else None
                 await self._show(shown)
+                return
 
     async def close(self) -> None:
         """Close the list until another word begins."""

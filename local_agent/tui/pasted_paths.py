@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-_SUFFIXES = (".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp")
+PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp")
 _LONGEST = 4_000
 _MOST = 20
 _ROOTED = re.compile(r"(?:~?/|\./|\.\./|file://)")
@@ -21,7 +21,7 @@ def picture_paths(text: str, folder: Path) -> list[list[Path]]:
     them are there is for the caller to find out.
     """
     text = text.strip()
-    if not text or len(text) > _LONGEST or not text.lower().rstrip("'\"").endswith(_SUFFIXES):
+    if not text or len(text) > _LONGEST or not text.lower().rstrip("'\"").endswith(PICTURE_ENDINGS):
         return []
     readings = [lines := [line.strip() for line in text.splitlines() if line.strip()]]
     with suppress(ValueError):  # an apostrophe in a bare path is no open quote
@@ -37,7 +37,7 @@ def path_of(word: str, folder: Path) -> Path:
 
 def _all_named(words: list[str]) -> bool:
     return 0 < len(words) <= _MOST and all(
-        _ROOTED.match(word) and word.lower().endswith(_SUFFIXES) for word in words
+        _ROOTED.match(word) and word.lower().endswith(PICTURE_ENDINGS) for word in words
     )
 
 

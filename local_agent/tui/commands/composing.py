@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
 from local_agent.domain.errors import UsageError
 from local_agent.tui.commands.table import COMMANDS, CommandScreen
+from local_agent.tui.launch import Launch
+from local_agent.tui.pasted_paths import PICTURE_ENDINGS
+from local_agent.tui.path_words import path_words
+
+_WORDS = ("paste", "list", "clear", "forget-history")
+
+
+class _Started(Protocol):
+    launch: Launch
+
+
+async def _pictures(screen: _Started, typed: str) -> Sequence[str]:
+    words = [word for word in _WORDS if typed and word.startswith(typed)]
+    folder = screen.launch.options.workspace
+    return words + await asyncio.to_thread(path_words, typed, folder, PICTURE_ENDINGS)
 
 
 @COMMANDS.command("history", "Search what you asked before", hint="[WORDS]")
@@ -21,6 +40,7 @@ async def queue(screen: CommandScreen) -> None:
     "Attach pictures to the next prompt",
     hint="PATH|paste|list|clear|forget-history",
     aliases=("attach",),
+    completer=_pictures,
 )
 async def image(screen: CommandScreen, first: str, *more: str) -> None:
     match (first, *more):
