@@ -70,7 +70,10 @@ async def test_the_list_is_arranged_narrowed_and_gives_the_model_that_answers_ne
             assert screen.selected is not None and screen.selected.name == "qwen3:4b"
             await until(chat.pilot, lambda: "family qwen3" in flat(chat) and "memory about" in flat(chat))
             assert "✗ too big" in screen_text(chat.pilot)
-            await chat.type("vision")
+            await chat.type("nomic")
+            await chat.pilot.press("enter")
+            await until(chat.pilot, lambda: "makes embeddings and does not chat" in flat(chat))
+            screen.filter_input.value = "vision"
             await until(chat.pilot, lambda: [model.name for model in screen.shown] == ["gemma3:12b"])
             await chat.pilot.press("enter")
             await until(chat.pilot, lambda: "gemma3:12b" in header(chat))

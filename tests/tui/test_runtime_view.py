@@ -7,6 +7,7 @@ from pathlib import Path
 
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.entries import Usage
+from local_agent.domain.models import Speed
 from local_agent.tui.commands import COMMANDS
 from local_agent.tui.screens.errors import ErrorsScreen
 from local_agent.tui.screens.help import HelpScreen, KeyHelp
@@ -40,6 +41,9 @@ async def test_each_fact_of_what_runs_is_shown(home: Path) -> None:
                 assert server.url in shown
                 assert "revision 0002" in shown
                 assert "first token" in shown
+                assert "(usually" in shown
+                assert "100% of it" in shown
+                assert "Asked with" in shown
                 for label in ("digest", "window", "loaded", "size", "folder", "started"):
                     assert label in shown
                 await pilot.press("escape")
@@ -67,7 +71,7 @@ async def test_it_can_be_read_to_its_end_in_the_smallest_terminal(home: Path) ->
 
 
 def test_numbers_are_written_as_people_read_them() -> None:
-    facts = usage_facts(Usage(6021, 214, None, 0.4, 5.2, 0.6), 6235, 32768)
+    facts = usage_facts(Usage(6021, 214, None, 0.4, 5.2, 0.6), 6235, 32768, Speed(9, 38.4, 0.45))
     lines = [flat(line.content.plain) for line in labelled_lines("Last turn", facts, 60)]
     assert lines == [
         "Last turn",
@@ -75,10 +79,10 @@ def test_numbers_are_written_as_people_read_them() -> None:
         "of the window 19%",
         "prompt 6.0k tokens",
         "reply 214 tokens",
-        "first token 600 ms",
+        "first token 600 ms (usually 450 ms)",
         "reading prompt 400 ms",
         "writing 5.2 s",
-        "speed 41 tokens/s",
+        "speed 41 tokens/s (usually 38)",
     ]
     lines = labelled_lines("Model", {"size": 98_362_432, "digest": None, "loaded": False, "can": []}, 60)
     assert [flat(line.content.plain) for line in lines] == [

@@ -15,8 +15,10 @@ from textual.widgets import Static
 
 from local_agent.domain.entries import Slice, Usage
 from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.models import Speed, full_name
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.lines import BLANK, Line, wrap
+from local_agent.tui.quantities import seconds, size
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.labelled import labelled_lines
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
 
 Groups = Mapping[str, Mapping[str, object]]
-LEFT = ("Session", "Model", "Program")
+LEFT = ("Session", "Model", "Asked with")
 
 
 class RuntimeScreen(Screen[None]):
@@ -94,30 +96,46 @@ class RuntimeScreen(Screen[None]):
 
 async def gather_groups(runtime: Runtime, conversation: Conversation | None) -> Groups:
     """What the runtime says of itself, and the last turn's numbers behind its model."""
-    groups = (await runtime.facts(conversation)).groups()
+    facts = await runtime.facts(conversation)
+    groups, info = facts.groups(), facts.model_info
+    if info is not None and info.size_vram is not None:
+        share = f", {info.size_vram / info.size:.0%} of it" if info.size else ""
+        groups["Model"] = {**groups["Model"], "in video memory": size(info.size_vram) + share}
+    order: dict[str, Mapping[str, object]] = {"Session": {}, "Model": {}, "Asked with": {}}
     last = await conversation.tail(4) if conversation is not None else None
     usage = _last_usage(last) if last is not None else None
-    if conversation is None or usage is None:
-        return groups
-    turn = usage_facts(usage, conversation.used_tokens, conversation.window)
-    return {"Session": {}, "Model": {}, "Last turn": turn} | groups
+    if conversation is not None and usage is not None:
+        typical = (await runtime.models.speeds()).get(full_name(conversation.model))
+        order["Last turn"] = usage_facts(usage, conversation.used_tokens, conversation.window, typical)
+    return order | groups
 
 
-def usage_facts(usage: Usage, used: int | None, window: int) -> dict[str, object]:
-    """Tokens and timings of one reply; what the server did not say is left out."""
-    speed = usage.tokens_per_second
+def usage_facts(
+    usage: Usage, used: int | None, window: int, typical: Speed | None = None
+) -> dict[str, object]:
+    """Tokens and timings of one reply, beside what is usual; what the server did not say is left out."""
+    usual = typical or Speed(0)
     facts: dict[str, object] = {
         "used": used,
         "of the window": f"{used / window:.0%}" if used and window else None,
         "prompt": usage.prompt_tokens,
         "reply": usage.reply_tokens,
-        "first token": usage.first_token_seconds,
-        "load": usage.load_seconds,
+        "first token": _beside(seconds(usage.first_token_seconds), seconds(usual.first_token_seconds)),
+        "load": _beside(seconds(usage.load_seconds), seconds(usual.load_seconds)),
         "reading prompt": usage.prompt_seconds,
         "writing": usage.reply_seconds,
-        "speed": f"{speed:.0f} tokens/s" if speed else None,
+        "speed": _beside(_rate(usage.tokens_per_second, " tokens/s"), _rate(usual.tokens_per_second)),
     }
     return {label: value for label, value in facts.items() if value is not None}
+
+
+def _beside(value: str, usual: str) -> str | None:
+    """``600 ms (usually 450 ms)``"""
+    return f"{value} (usually {usual})" if value and usual else value or None
+
+
+def _rate(tokens_per_second: float | None, unit: str = "") -> str:
+    return f"{tokens_per_second:.0f}{unit}" if tokens_per_second is not None else ""
 
 
 def _last_usage(tail: Slice) -> Usage | None:
