@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,20 @@ from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
 from textual.widget import Widget
 
-from local_agent.domain.entries import Usage
+from local_agent.domain.entries import Entry, Kind, Origin, Slice, Turn, TurnStatus, Usage
 from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, clipboard_tool
 from local_agent.tui.copying import copy
+from local_agent.tui.glyphs import UNICODE
 from local_agent.tui.screens.link import LinkDialog
+from local_agent.tui.turn_view import stored_items
 from local_agent.tui.widgets.composer import Composer
 from local_agent.tui.widgets.question import Question
 from local_agent.tui.widgets.remarks import Receipt
 from local_agent.tui.widgets.reply import Reply
 from local_agent.tui.widgets.thinking import Thinking
-from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, gate, say, think
+from local_agent.tui.widgets.window import widgets_of
+from tests.support.ollama_server import ModelSpec, OllamaServer, gate, say, think
+from tests.support.ollama_server import Turn as ScriptedTurn
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import screen_text, until
 
@@ -59,7 +64,7 @@ async def drag(chat: Chat, start: Offset, end: Offset) -> None:
     await chat.pilot.mouse_up(offset=end)
 
 
-async def asked(chat: Chat, server: OllamaServer, answer: str | Turn = ANSWER) -> None:
+async def asked(chat: Chat, server: OllamaServer, answer: str | ScriptedTurn = ANSWER) -> None:
     """Ask one question and have it answered."""
     server.script(answer)
     await chat.ready()
@@ -70,7 +75,7 @@ async def asked(chat: Chat, server: OllamaServer, answer: str | Turn = ANSWER) -
 
 async def test_what_the_mouse_selects_is_copied_as_it_was_written(home: Path, server: OllamaServer) -> None:
     async with chatting(home, server.url, size=(60, 30)) as chat:
-        await asked(chat, server, Turn(think("Hm, so."), say(ANSWER)))
+        await asked(chat, server, ScriptedTurn(think("Hm, so."), say(ANSWER)))
         await until(chat.pilot, lambda: "or here" in screen_text(chat.pilot))
         await drag(chat, place_of(chat, "def f"), place_of(chat, "pass", 3))
         await chat.pilot.press("ctrl+c")
@@ -183,7 +188,9 @@ async def test_a_click_copies_and_asks_and_leaves_the_focus_where_one_types(
 
 
 async def test_answers_are_copied_by_number_and_code_by_its_place(home: Path, server: OllamaServer) -> None:
-    server.script("First.\n\n```\none\n```\n\n    two\n", "Second.", Turn(say("Half of a"), gate("on")))
+    server.script(
+        "First.\n\n```\none\n```\n\n    two\n", "Second.", ScriptedTurn(say("Half of a"), gate("on"))
+    )
 
     async with chatting(home, server.url) as chat:
 
@@ -268,6 +275,27 @@ async def test_the_receipt_names_the_model_when_it_is_another_one(home: Path) ->
             assert [each.split()[-1] for each in live] == ["tok", OTHER, "tok"]
         async with chatting(home, server.url, size=(80, 30), resume=handle) as chat:
             await until(chat.pilot, lambda: receipts() == live)
+
+
+async def test_the_first_receipt_of_a_part_names_the_model_unless_it_is_known_to_be_the_same() -> None:
+    turns = {
+        number: Turn(number, 1, TurnStatus.SETTLED, "stop", model, Usage(reply_tokens=5), "", "")
+        for number, model in enumerate(("a:1b", "b:1b", "b:1b"), 1)
+    }
+    entries = tuple(
+        Entry(10 * number, 1, number, None, Kind.ASSISTANT, Origin.MODEL, "Yes.") for number in turns
+    )
+
+    async def named(part: Slice) -> list[bool]:
+        widgets = widgets_of(await stored_items(part, 60, UNICODE))
+        receipts = [widget.text for widget in widgets if isinstance(widget, Receipt)]
+        return [text.partition(" · ")[0].endswith(":1b") for text in receipts]
+
+    whole = Slice(entries, turns, {}, more=False)
+    assert await named(whole) == [False, True, False]
+    assert await named(replace(whole, more=True)) == [True, True, False], "what stood before is not known"
+    assert await named(replace(whole, entries=entries[2:], more=True)) == [False]
+    assert await named(replace(whole, entries=entries[1:], more=True)) == [True, False]
 
 
 def test_a_receipt_in_little_room_says_what_fits() -> None:
