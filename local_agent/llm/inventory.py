@@ -73,17 +73,23 @@ class Inventory:
         return self._models[1]
 
     async def find(self, name: str) -> ModelInfo | None:
-        """The row of one model, or None when the server does not list it. A cloud name needs no row."""
+        """The row of one model, or None when the server does not list it. A cloud name needs no row.
+
+        One that was listed before is taken as it was then: no question waits for a slow list again.
+        """
         wanted = full_name(name)
-        for model in await self.models():
-            if full_name(model.name) == wanted:
-                return model
-        return row_to_model({"name": name}, self._address) if is_cloud_name(name) else None
+        listed = self._row(wanted)
+        if listed is None:
+            await self.models()
+            listed = self._row(wanted)
+        if listed is None and is_cloud_name(name):
+            return row_to_model({"name": name}, self._address)
+        return listed
 
     async def describe(self, name: str) -> ModelInfo:
         """Everything known of one model; raises ``ModelError`` when it is not there."""
-        listed, running = await asyncio.gather(self.find(name), self._running())
-        model = listed or row_to_model({"name": name}, self._address)
+        _, running = await asyncio.gather(self.models(), self._running())
+        model = self._row(full_name(name)) or row_to_model({"name": name}, self._address)
         if model is None:
             raise no_model(name)
         shown = merge_show(model, await self._show(model), self._address)
@@ -121,6 +127,10 @@ class Inventory:
                     return model
 
         return tuple(await asyncio.gather(*(filled(model) for model in models)))
+
+    def _row(self, wanted: str) -> ModelInfo | None:
+        listed = self._models[1] if self._models is not None else ()
+        return next((model for model in listed if full_name(model.name) == wanted), None)
 
     async def _show(self, model: ModelInfo) -> Document:
         key = (model.name, model.digest)

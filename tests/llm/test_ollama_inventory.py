@@ -11,6 +11,7 @@ from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.models import Location, is_cloud_name
 from local_agent.domain.ports import Backend, ChatRequest, TextPart
 from local_agent.domain.requests import Message
+from local_agent.llm import inventory
 from local_agent.llm.host import ServerAddress, parse_host
 from local_agent.llm.model_rows import row_to_model
 from local_agent.llm.ollama import OllamaBackend
@@ -337,3 +338,15 @@ async def test_a_list_that_takes_long_comes(server: OllamaServer, backend: Ollam
     server.fault(Fault("slow_headers", "/api/tags", seconds=20))
     state = await backend.state()
     assert state.reachable and len(state.models) == len(ALL)
+
+
+async def test_a_question_does_not_wait_for_a_list_that_is_known(
+    server: OllamaServer, backend: OllamaBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await backend.state()
+    monkeypatch.setattr(inventory, "FRESH_SECONDS", -1.0)
+    server.fault(Fault("accept_and_hang", "/api/tags"))
+    server.script("At once.")
+    request = ChatRequest("llama3.2:3b", (Message("user", "Hi"),), window=4096, max_output=10)
+    parts = [part async for part in backend.stream(request)]
+    assert TextPart("At ") in parts
