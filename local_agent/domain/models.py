@@ -116,6 +116,8 @@ class Speed:
     """From the question to the first word, of a model that was loaded."""
     load_seconds: float | None = None
     """Of the turns that had to load it."""
+    last_used: str = field(default="", compare=False)
+    """When the newest of them began; UTC, ISO 8601."""
 
 
 @dataclass(frozen=True, slots=True)

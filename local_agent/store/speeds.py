@@ -20,13 +20,20 @@ _REAL_LOAD_SECONDS = 0.2
 _LEAST_TOKENS = 5
 """Of a shorter reply the speed is mostly rounding."""
 
-_Measured = Row[str, int | None, float | None, float | None, float | None]
+_Measured = Row[str, int | None, float | None, float | None, float | None, str]
 
 
 def speeds(db: Session) -> Mapping[str, Speed]:
     """The median of each model's last settled turns, by its full name."""
     turn = TurnRow
-    columns = (turn.model, turn.reply_tokens, turn.reply_seconds, turn.first_token_seconds, turn.load_seconds)
+    columns = (
+        turn.model,
+        turn.reply_tokens,
+        turn.reply_seconds,
+        turn.first_token_seconds,
+        turn.load_seconds,
+        turn.started_at,
+    )
     # By the key, not by a limit: of a hundred thousand turns that failed none is to be passed over.
     oldest = select(func.max(turn.id) - LOOKED_AT).scalar_subquery()
     newest = select(*columns).where(turn.id > oldest, turn.status == TurnStatus.SETTLED)
@@ -44,6 +51,7 @@ def _speed(rows: list[_Measured]) -> Speed:
         tokens_per_second=_median(_per_second, rows),
         first_token_seconds=_median(_first_token, rows),
         load_seconds=_median(_load, rows),
+        last_used=rows[0].started_at,
     )
 
 

@@ -105,8 +105,12 @@ def test_a_hostile_name_is_drawn_as_text() -> None:
 
 
 def test_details_tell_what_is_known_and_nothing_else() -> None:
-    model = Listed(replace(QWEN, loaded=True, size_vram=1_000_000_000), Fit.TIGHT, Speed(3, 41.2, 0.61, 6.2))
-    details = Details(model, 16_384, 4_200_000_000, "2020-01-01T00:00:00.000Z")
+    model = Listed(
+        replace(QWEN, loaded=True, size_vram=1_000_000_000),
+        Fit.TIGHT,
+        Speed(3, 41.2, 0.61, 6.2, "2020-01-01T00:00:00.000Z"),
+    )
+    details = Details(model, 16_384, 4_200_000_000)
     said = [" ".join(line.content.plain.split()) for line in details_lines(details, UNICODE, 80)]
     assert "window 16k tokens · up to 256k" in said
     assert "memory about 4.2 GB · tight: little is left for anything else" in said

@@ -31,8 +31,6 @@ class Details(NamedTuple):
     """Tokens of context it would get."""
     needs: int | None = None
     """Bytes of memory with that window; None where it can't be told."""
-    last_used: str = ""
-    """UTC, ISO 8601; empty for never."""
     complete: bool = True
     """False while the server is still asked for more."""
 
@@ -71,7 +69,7 @@ def _groups(details: Details, glyphs: Glyphs) -> Mapping[str, Mapping[str, objec
             "loaded": _loaded(details),
             "kept until": left(info.expires_at) if info.expires_at else "",
         },
-        "Measured here": _measured(details.model.speed, details.last_used),
+        "Measured here": _measured(details.model.speed),
     }
 
 
@@ -117,7 +115,7 @@ def vram_share(in_video: int | None, whole: int | None) -> str:
     return f"{in_video / whole:.0%} in video memory" if in_video else "none in video memory"
 
 
-def _measured(speed: Speed | None, last_used: str) -> Mapping[str, object]:
+def _measured(speed: Speed | None) -> Mapping[str, object]:
     if speed is None or not speed.turns:
         return {"turns": "none yet"}
     rate = speed.tokens_per_second
@@ -126,5 +124,5 @@ def _measured(speed: Speed | None, last_used: str) -> Mapping[str, object]:
         "writes": f"{rate:.0f} tokens/s" if rate is not None else None,
         "first word": seconds(speed.first_token_seconds),
         "loads in": seconds(speed.load_seconds),
-        "last used": since(last_used),
+        "last used": since(speed.last_used),
     }
