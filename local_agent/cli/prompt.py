@@ -6,6 +6,8 @@ import asyncio
 import os
 import select
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local_agent.cli.startup import Startup
@@ -22,17 +24,19 @@ MAX_INPUT_BYTES = 8 << 20
 PATIENCE_SECONDS = 2.0
 
 
-def ask_once(startup: Startup, options: LaunchOptions, text: str, output: str) -> int:
+def ask_once(
+    startup: Startup, options: LaunchOptions, text: str, images: Sequence[Path], output: str
+) -> int:
     """Ask, print the answer, and return the exit code."""
     prompt = _joined(normalise(text), _piped_input())
-    if not prompt.strip():
+    if not (prompt.strip() or images):
         raise UsageError("The prompt is empty.", 'Say what to ask: local-agent -p "..."')
     settings = startup.load().settings
 
     from local_agent.headless.run import answer  # the store's and the server's libraries: 0.5 s
 
     try:
-        return asyncio.run(answer(prompt, options, settings, startup.paths, _form(output), say))
+        return asyncio.run(answer(prompt, images, options, settings, startup.paths, _form(output), say))
     except asyncio.CancelledError:
         return 130
 

@@ -20,7 +20,7 @@ from local_agent.cli.streams import PROGRAM, drop_output, prepare_streams, say
 from local_agent.config.launch import LaunchOptions
 from local_agent.domain.errors import LocalAgentError
 
-COMMANDS = ("session", "models", "db", "doctor", "config", "logs", "completion")
+COMMANDS = ("session", "models", "images", "db", "doctor", "config", "logs", "completion")
 EXAMPLES = """\
 Examples:
   local-agent                             open the screen in this folder
@@ -36,10 +36,10 @@ class _Root(GroupedHelp):
     option_groups: ClassVar = {
         "Conversation": ("resume", "no_save"),
         "Model": ("model", "allow_cloud", "gguf", "demo"),
-        "Without a screen": ("prompt", "output"),
+        "Without a screen": ("prompt", "image", "output"),
     }
     command_groups: ClassVar = {
-        "Sessions": ("session",),
+        "Sessions": ("session", "images"),
         "Models": ("models",),
         "This installation": ("db", "doctor", "config", "logs", "completion"),
     }
@@ -100,6 +100,13 @@ def _complete_resume(
     "-p", "--prompt", metavar="TEXT", help="Ask this, print the answer, and leave. Piped input is added."
 )
 @click.option(
+    "--image",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="With -p: a picture that goes along; up to four.",
+)
+@click.option(
     "--output",
     type=click.Choice(OUTPUTS),
     default=None,
@@ -116,6 +123,7 @@ def cli(
     gguf: Path | None,
     demo: bool,
     prompt: str | None,
+    image: tuple[Path, ...],
     output: str | None,
 ) -> int | None:
     """Chat with models on your own machine, in a terminal, and never lose a conversation."""
@@ -134,20 +142,20 @@ def cli(
         headless=prompt is not None,
     )
     if prompt is not None:
-        return ask_once(startup, options, prompt, output or OUTPUTS[0])
+        return ask_once(startup, options, prompt, image, output or OUTPUTS[0])
     return open_screen(startup, options, resume)
 
 
 def _refuse_options_before_command(context: click.Context) -> None:
     for name, value in context.params.items():
-        if value not in (None, False):
+        if value not in (None, False, ()):
             raise click.UsageError(
                 f"--{name.replace('_', '-')} does not go with the command {context.invoked_subcommand!r}."
             )
 
 
 def _refuse_contradictions(context: click.Context) -> None:
-    given = {name for name, value in context.params.items() if value not in (None, False)}
+    given = {name for name, value in context.params.items() if value not in (None, False, ())}
     for one, other in (
         ("resume", "prompt"),
         ("resume", "no_save"),
@@ -157,8 +165,9 @@ def _refuse_contradictions(context: click.Context) -> None:
     ):
         if {one, other} <= given:
             raise click.UsageError(f"--{one} does not go with --{other.replace('_', '-')}.")
-    if "output" in given and "prompt" not in given:
-        raise click.UsageError("--output needs -p TEXT.")
+    for name in ("output", "image"):
+        if name in given and "prompt" not in given:
+            raise click.UsageError(f"--{name} needs -p TEXT.")
     if not (context.params["model"] or "x").strip():
         raise click.UsageError("--model needs a name.")
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from local_agent.cli.stored import StoredPath
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin
+from local_agent.domain.pictures import caption
 from local_agent.domain.requests import Message, build_messages
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line, sanitise
 from local_agent.domain.times import local_time
+from local_agent.domain.tree import forgets_pictures
 
 SET_IN = "  "
 
@@ -33,12 +35,17 @@ def transcript(path: StoredPath) -> Iterator[str]:
     for entry in path.entries:
         yield ""
         yield f"{_speaker(entry, path)} · {local_time(entry.created_at)}"
-        yield _set_in(entry.text) if entry.readable else "(this message can't be read any more)"
+        yield from (f"{SET_IN}[picture] {caption(picture)}" for picture in entry.pictures)
+        yield _set_in(_said(entry)) if entry.readable else "(this message can't be read any more)"
         failure = path.failures.get(entry.turn_id) if entry.turn_id is not None else None
         if failure is not None and last_of_turn[entry.turn_id] == entry.id:
             yield f"(failed: {one_line(failure.line)})"
         elif entry.status is EntryStatus.INTERRUPTED:
             yield "(interrupted)"
+
+
+def _said(entry: Entry) -> str:
+    return "Earlier pictures are left out from here on." if forgets_pictures(entry) else entry.text
 
 
 def _set_in(text: str) -> str:
@@ -65,6 +72,8 @@ def _carried(path: StoredPath) -> tuple[Message, ...]:
 
 def _message(message: Message) -> dict[str, object]:
     record: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.pictures:
+        record["pictures"] = message.pictures
     if message.thinking:
         record["thinking"] = message.thinking
     if message.calls:

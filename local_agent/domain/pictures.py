@@ -35,3 +35,15 @@ def named(name: str) -> str:
     """A picture's name as it is kept and shown: the last part of a path, on one clean line."""
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
     return one_line(last, NAME_LENGTH) or "picture"
+
+
+def caption(picture: Picture) -> str:
+    """A picture in words, such as ``cat.png 640x480 120 kB``."""
+    return f"{picture.name} {picture.width}x{picture.height} {size_words(picture.size)}"
+
+
+def size_words(size: int) -> str:
+    """Bytes as a person reads them."""
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.0f} kB" if size < 999_500 else f"{size / 1_000_000:.1f} MB"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from local_agent.config.launch import LaunchOptions
@@ -35,19 +36,25 @@ class Output(Protocol):
 
 
 async def answer(
-    prompt: str,
+    text: str,
+    images: Sequence[Path],
     options: LaunchOptions,
     settings: Settings,
     paths: Paths,
     output: Output,
     say: Callable[[str], None],
 ) -> int:
-    """Ask once; the exit code. Errors outside the turn are raised after the receipt is written."""
+    """Ask once, with pictures from ``images``; the exit code.
+
+    Errors outside the turn are raised after the receipt is written.
+    """
     receipt = Receipt()
     try:
         runtime = await Runtime.open(options, settings, paths, on_wait=partial(_tell_wait, say))
         try:
             await _make_ready(runtime, say)
+            pictures = [await runtime.pictures.accept(path) for path in images]
+            prompt = Prompt(text, tuple(pictures))
             return await _ask(runtime.new_conversation(), prompt, output, receipt)
         finally:
             await runtime.close()
@@ -81,12 +88,12 @@ def _tell_once(line: str, told: list[str], say: Callable[[str], None]) -> None:
         say(line)
 
 
-async def _ask(conversation: Conversation, prompt: str, output: Output, receipt: Receipt) -> int:
+async def _ask(conversation: Conversation, prompt: Prompt, output: Output, receipt: Receipt) -> int:
     received: list[signal.Signals] = []
     read = True
     try:
         with _stopping_on_signals(conversation, received):
-            async with aclosing(conversation.ask(Prompt(prompt))) as events:
+            async with aclosing(conversation.ask(prompt)) as events:
                 async for event in events:
                     receipt.note(event)
                     read = read and _show(output, event)

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -25,6 +25,8 @@ LIMIT = 64 * 1024 * 1024
 SPARED_SECONDS = 24 * 3600
 """What was put so recently is never removed: somebody may be about to refer to it."""
 
+_OURS = re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\.[0-9a-f]{8}", re.ASCII)
+"""An object, and what a writer or remover that died left of one."""
 _NAME = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -50,6 +52,12 @@ class Objects(Protocol):
 
     def get(self, digest: str) -> bytes:
         """What was put; raises ``ObjectMissing`` for what is gone or altered."""
+
+    def all(self) -> Iterable[StoredObject]:
+        """Everything that is kept."""
+
+    def remove(self, name: str) -> bool:
+        """Remove what ``all`` named, unless it was put within a day; False when it stays."""
 
 
 class ObjectFolder:
@@ -83,11 +91,13 @@ class ObjectFolder:
     def all(self) -> Iterator[StoredObject]:
         """Every object, and what a writer that died left half-written, under the name of its file."""
         for path in sorted(self.folder.glob("??/*")):
+            if not _OURS.fullmatch(path.name):
+                continue
             with suppress(OSError):
                 seen = path.lstat()
                 yield StoredObject(path.name, seen.st_size, seen.st_mtime)
 
-    def remove(self, name: str, now: float | None = None) -> bool:
+    def remove(self, name: str) -> bool:
         """Remove what ``all`` named, unless it was put within a day; False when it stays.
 
         It is moved aside first: whoever puts it at this moment either finds it gone and writes it again, or
@@ -97,7 +107,7 @@ class ObjectFolder:
         aside = _scratch(path)
         try:
             path.rename(aside)
-            if (time.time() if now is None else now) - aside.lstat().st_mtime < SPARED_SECONDS:
+            if time.time() - aside.lstat().st_mtime < SPARED_SECONDS:
                 aside.rename(path)
                 return False
             aside.unlink()
@@ -153,6 +163,14 @@ class ObjectsInMemory:
         if digest not in self._objects:
             raise ObjectMissing("is not there.", "Attach it again.")
         return self._objects[digest]
+
+    def all(self) -> Iterable[StoredObject]:
+        """Nothing that anybody would tidy up."""
+        return ()
+
+    def remove(self, name: str) -> bool:
+        """What is here goes with the process."""
+        return False
 
 
 def digest_of(data: bytes) -> str:

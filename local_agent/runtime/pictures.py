@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.pictures import Picture, named
 from local_agent.objects.reading import MAX_BYTES, Refused, read_regular
-from local_agent.objects.store import ObjectMissing, Objects
+from local_agent.objects.store import SPARED_SECONDS, ObjectMissing, Objects, StoredObject
 
 DECODE_SECONDS = 30.0
 """How long a picture may take until it is given up; the largest takes a few on a slow machine."""
@@ -19,8 +20,10 @@ DECODE_SECONDS = 30.0
 class Pictures:
     """The pictures of one person, by digest. One is decoded at a time, which bounds what that takes."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, needed: Callable[[], Awaitable[set[str]]]) -> None:
+        """``needed`` tells the digests of all that is referred to."""
         self.objects = objects
+        self._needed = needed
         self._decoding = asyncio.Lock()
 
     async def accept(self, path: Path) -> Picture:
@@ -37,6 +40,18 @@ class Pictures:
             return await asyncio.to_thread(self.objects.get, picture.sha256)
         except ObjectMissing as missing:
             raise ObjectMissing(f"{picture.name} {missing.line}", missing.hint) from missing
+
+    async def unused(self) -> list[StoredObject]:
+        """What nothing refers to and was not attached within a day, half-written files among it."""
+        # Listed before it is asked what is needed: what comes between is new.
+        there = await asyncio.to_thread(lambda: list(self.objects.all()))
+        needed, since = await self._needed(), time.time() - SPARED_SECONDS
+        return [each for each in there if each.digest not in needed and each.put_at < since]
+
+    async def remove_unused(self) -> list[StoredObject]:
+        """Remove it; what was removed."""
+        unused = await self.unused()
+        return await asyncio.to_thread(lambda: [each for each in unused if self.objects.remove(each.digest)])
 
     async def _accept(self, name: str, read: Callable[[], bytes]) -> Picture:
         name = named(name)

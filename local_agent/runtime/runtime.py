@@ -52,7 +52,7 @@ class Runtime:
         self._store = store
         self.models = Models(engines, settings, options, paths, store.speeds)
         objects = ObjectFolder(paths.picture_objects) if store.durable else ObjectsInMemory()
-        self.pictures = Pictures(objects)
+        self.pictures = Pictures(objects, store.picture_digests)
         self.asked = AskedBefore(store, self.workspace_root)
         self._git_root_commit: str | None = None
 

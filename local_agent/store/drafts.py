@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import Session
 
-from local_agent.domain.drafts import Draft, Prompt, as_one
+from local_agent.domain.drafts import Draft, Prompt
 from local_agent.store import attachments, sessions
 from local_agent.store.clock import utc_now
 from local_agent.store.models import DraftRow
 from local_agent.store.processes import ProcessIdentity, this_process
+
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def save(db: Session, root: str, session_id: int | None, draft: Draft) -> None:
@@ -55,10 +58,10 @@ def take(db: Session, root: str, session_id: int | None) -> Draft | None:
     return _draft(row)
 
 
-def pictures(db: Session) -> set[str]:
-    """Digests of what any unsent work refers to."""
-    found = map(_draft, db.scalars(select(DraftRow)))
-    return {picture.sha256 for draft in found for picture in as_one(draft).pictures}
+def digests(db: Session) -> set[str]:
+    """Of whatever unsent work may refer to; what can't be read as it should counts, too."""
+    kept = db.execute(select(DraftRow.pictures, DraftRow.queue))
+    return {digest for texts in kept for text in texts for digest in _DIGEST.findall(text)}
 
 
 def _draft(row: DraftRow) -> Draft:

@@ -13,7 +13,19 @@ from local_agent.domain.finding import FoundPart, Sought
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import Speed
 from local_agent.domain.ports import Reply
-from local_agent.store import asked, entries, error_trail, find, history, leases, sessions, speeds, turns
+from local_agent.store import (
+    asked,
+    attachments,
+    drafts,
+    entries,
+    error_trail,
+    find,
+    history,
+    leases,
+    sessions,
+    speeds,
+    turns,
+)
 from local_agent.store.gateway import Gateway
 from local_agent.store.models import LeaseRow, SessionRow
 
@@ -55,6 +67,10 @@ class Transcripts:
     async def model_path(self, leaf: int) -> list[Entry]:
         """What requests are built from: the path down to what its newest summary keeps, oldest first."""
         return await self._gateway.read(lambda db: history.model_path(db, leaf))
+
+    async def picture_digests(self) -> set[str]:
+        """What any entry of any branch, any draft or any queued prompt refers to, at one moment."""
+        return await self._gateway.read(lambda db: attachments.digests(db) | drafts.digests(db))
 
     async def open_reply(self, session_id: int) -> Reply | None:
         """The reply that is streaming in another process."""

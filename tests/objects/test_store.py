@@ -161,7 +161,7 @@ def test_killed_while_writing_every_object_is_whole(objects: ObjectFolder) -> No
 
 def test_only_what_is_older_than_a_day_is_removed(objects: ObjectFolder) -> None:
     old, new = objects.put(b"old"), objects.put(b"new")
-    half = objects.folder / old[:2] / f".{old}.1234"
+    half = objects.folder / old[:2] / f".{old}.12345678"
     half.write_bytes(b"o")
     for path in (objects.folder / old[:2] / old, half):
         age(path)
