@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 _SCHEMES = ("http://", "https://", "mailto:")
 
@@ -18,6 +19,14 @@ class BrowserFailed(Exception):
 def may_be_opened(url: str) -> bool:
     """True for pages and mail; anything else would be run by whatever feels responsible for it."""
     return url.lower().startswith(_SCHEMES)
+
+
+def host_of(url: str) -> str:
+    """The host that an address leads to, whatever stands before it; empty where there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def browser_command(url: str, environment: Mapping[str, str] = os.environ) -> Sequence[str] | None:

@@ -151,6 +151,7 @@ async def test_code_and_links_are_reached_by_key(
         await chat.pilot.press("left", "enter")
         await until(chat.pilot, lambda: isinstance(chat.app.screen, LinkDialog) and chat.app.screen.listening)
         shown = "".join(line.strip(" ▔▁▏▕│") for line in screen_text(chat.pilot).splitlines())
+        assert "Open this page of example.com?" in shown
         assert URL in shown and not opened.exists(), "all of it is seen before it is opened"
         await chat.pilot.press("enter")
         await until(chat.pilot, opened.exists)
@@ -185,6 +186,14 @@ async def test_a_click_copies_and_asks_and_leaves_the_focus_where_one_types(
         await chat.pilot.press("escape")
         await until(chat.pilot, lambda: chat.app.screen is chat.screen)
         assert isinstance(chat.screen.focused, Composer)
+
+
+async def test_who_an_address_leads_to_is_said_by_itself() -> None:
+    app = Page()
+    async with app.run_test(size=(30, 12)) as pilot:
+        app.push_screen(LinkDialog(f"https://bank.com:secure{'-' * 90}@evil.com/login"))
+        await until(pilot, lambda: "evil.com" in screen_text(pilot))
+        assert "copy the address" in screen_text(pilot), "however long it is"
 
 
 async def test_answers_are_copied_by_number_and_code_by_its_place(home: Path, server: OllamaServer) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 from textual.content import Content, Span
 from textual.style import Style
 
 from local_agent.domain.text import GrowingText, one_line
+from local_agent.tui.browser import host_of
 from local_agent.tui.lines import TAB_SIZE, standing_for
 
 CODE_STYLE = "$text-accent"
@@ -138,11 +138,8 @@ def _shown(url: str) -> str:
     """As much of an address as says where it leads."""
     if len(url) <= URL_LIMIT:
         return url
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        host = None
-    return f"{one_line(host, URL_LIMIT)}/…" if host else one_line(url, URL_LIMIT) + "…"
+    host = host_of(url)
+    return f"{one_line(host, URL_LIMIT)}/…" if host else one_line(url, URL_LIMIT)
 
 
 @lru_cache(maxsize=256)

@@ -5,13 +5,18 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from local_agent.tui.browser import BrowserFailed, browser_command, may_be_opened, open_address
+from local_agent.domain.text import one_line
+from local_agent.tui.browser import BrowserFailed, browser_command, host_of, may_be_opened, open_address
 from local_agent.tui.copying import copy
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.dialog import Choice, Dialog
 
 if TYPE_CHECKING:
     from textual.app import App
+
+
+HOST_LIMIT = 60
+"""Characters."""
 
 
 class LinkAnswer(StrEnum):
@@ -36,8 +41,17 @@ class LinkDialog(Dialog[LinkAnswer]):
             about = "No browser was found that could open it from here."
         else:
             choices.insert(1, Choice(LinkAnswer.OPEN, "open it in the browser", "o"))
-        heading = "Open this address?" if not about else "This link leads to:"
-        super().__init__(heading, [url, about] if about else [url], choices, glyphs=glyphs)
+        super().__init__(
+            _heading(url, asked=not about), [url, about] if about else [url], choices, glyphs=glyphs
+        )
+
+
+def _heading(url: str, *, asked: bool) -> str:
+    """The host by itself: in an address it may stand behind the name of another one."""
+    host = one_line(host_of(url), HOST_LIMIT)
+    if not asked:
+        return f"This link leads to {host}:" if host else "This link leads to:"
+    return f"Open this page of {host}?" if host else "Write to this address?"
 
 
 def follow(app: App[Any], url: str, glyphs: Glyphs) -> None:
