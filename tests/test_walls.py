@@ -29,6 +29,7 @@ HEAVY = {
     "pydantic",
     "yaml",
     "numpy",
+    "PIL",
     "xllamacpp",
 }
 BEFORE_PAINT = {"textual", "rich"}

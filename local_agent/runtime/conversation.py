@@ -24,6 +24,7 @@ from local_agent.runtime.planning import Planner
 from local_agent.runtime.saving_news import News, SavingNews
 from local_agent.runtime.search import Search
 from local_agent.runtime.showing import Showing
+from local_agent.runtime.stopping import unless_stopped
 from local_agent.store.store import Store
 
 MIRROR_SECONDS = 0.5
@@ -279,16 +280,8 @@ class Conversation:
 
     async def _plan(self, prompt: Prompt, parent: int | None, context: str | None) -> TurnPlan:
         """Wait for the planner, but no longer than the person does."""
-        planning = asyncio.ensure_future(self._planned(prompt, parent, context))
-        stopping = asyncio.ensure_future(self._stop.wait())
-        try:
-            await asyncio.wait({planning, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if planning.done():
-                return planning.result()
-            return replace(self._planner.build(prompt.text, parent, context), pictures=prompt.pictures)
-        finally:
-            planning.cancel()
-            stopping.cancel()
+        plan = await unless_stopped(self._planned(prompt, parent, context), self._stop)
+        return plan or replace(self._planner.build(prompt.text, parent, context), pictures=prompt.pictures)
 
     async def _planned(self, prompt: Prompt, parent: int | None, context: str | None) -> TurnPlan:
         note = await self.pictures.admit(prompt, parent)
