@@ -30,14 +30,14 @@ def test_home_that_cannot_be_written(machine: Machine, server: OllamaServer) -> 
     blocked.write_text("")
     machine.variables["LOCAL_AGENT_HOME"] = str(blocked / "home")
     with machine.terminal(size=(120, 24)) as terminal:
-        terminal.wait_for("try again")
+        terminal.wait_for("❯ try again")
         assert str(blocked) in "".join(line.strip() for line in terminal.lines)
         terminal.send("l")
         assert terminal.wait_exit() == 1
         terminal.assert_restored()
     server.script("Hello.")
     with machine.terminal(size=(120, 24)) as terminal:
-        terminal.wait_for("go on unsaved")
+        terminal.wait_for(("❯ try again", "go on unsaved"))
         terminal.send("u")
         terminal.wait_for("not saved")
         terminal.send("Hi", Key.ENTER)
