@@ -73,7 +73,8 @@ class ModelsScreen(Screen[Picked | None]):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "use it from now on", id="models.choose", priority=True),
+        Binding("enter", "choose", "use it", id="models.choose", priority=True),
+        Binding("enter", "fetch", "pull it", id="models.fetch", priority=True),
         Binding("f2", "details", "details", id="models.details"),
         Binding("f4", "pull", "pull", id="models.pull"),
         Binding("f8", "unload", "unload", id="models.unload"),
@@ -213,16 +214,32 @@ class ModelsScreen(Screen[Picked | None]):
         words = (("pull ", "$text-muted"), (name, "bold"), (" from the library", "$text-muted"))
         return fit(Content.assemble(*words), width)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        match action:
+            case "fetch":
+                return self.selected is None and bool(self._to_pull)
+            case "choose" | "details" | "unload":
+                return self.selected is not None
+            case _:
+                return True
+
     @on(OptionList.OptionSelected)
+    def _clicked(self) -> None:
+        if self.selected is not None:
+            self.action_choose()
+        else:
+            self.action_fetch()
+
     def action_choose(self) -> None:
         model = self.selected
-        if model is None:
-            if self._to_pull and self.row_list.highlighted is not None:
-                self.dismiss(Picked(self._to_pull, here=False))
-        elif model.info.can_chat:
+        if model is not None and model.info.can_chat:
             self.dismiss(Picked(model.name))
-        else:
+        elif model is not None:
             self._say(f"{model.name} makes embeddings and does not chat.", "$text-warning")
+
+    def action_fetch(self) -> None:
+        if self._to_pull:
+            self.dismiss(Picked(self._to_pull, here=False))
 
     def action_pull(self) -> None:
         typed = self.filter_input.value.strip()
@@ -262,6 +279,7 @@ class ModelsScreen(Screen[Picked | None]):
 
     @on(OptionList.OptionHighlighted)
     def _show_details(self) -> None:
+        self.refresh_bindings()
         model = self.selected
         if model is None:
             self.details_view.show(None)

@@ -37,9 +37,9 @@ class PullScreen(ModalScreen[str | None]):
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "begin", "fetch it", id="pull.begin", priority=True),
-        Binding("enter", "hide", "go on talking meanwhile", id="pull.hide", priority=True),
-        Binding("enter", "again", "go on from there", id="pull.again", priority=True),
-        Binding("enter", "use", "use it from now on", id="pull.use", priority=True),
+        Binding("enter", "hide", "hide", id="pull.hide", priority=True),
+        Binding("enter", "again", "go on", id="pull.again", priority=True),
+        Binding("enter", "use", "use it", id="pull.use", priority=True),
         Binding("escape", "stop", "stop", id="pull.stop"),
         Binding("escape", "close", "close", id="pull.close"),
     ]
