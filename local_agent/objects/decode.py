@@ -21,7 +21,8 @@ MAX_SIDE = 16_384
 MAX_PIXELS = 24_000_000
 _JPEG_QUALITY = 95
 _ORIENTATION = 0x0112
-_PLAIN = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16"}
+_OPAQUE = {"1", "L", "RGB", "I;16"}
+_PLAIN = {*_OPAQUE, "LA", "P", "PA", "RGBA"}
 """Pillow's modes that every server reads."""
 
 
@@ -79,23 +80,22 @@ def _drawn_anew(picture: Image, kind: Kind) -> Decoded:
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(picture)
-    if upright.mode not in _PLAIN:
+    if upright.has_transparency_data:
+        upright = upright.convert("RGBA")
+    elif upright.mode not in _OPAQUE:
         upright = upright.convert("RGB")
-    if upright.mode in ("P", "PA"):
-        upright = upright.convert("RGBA" if upright.has_transparency_data else "RGB")
     kind = kind if kind is Kind.JPEG and upright.mode in ("L", "RGB") else Kind.PNG
-    out = io.BytesIO()
     # Nothing of the old file's metadata goes along.
-    bare = upright.copy()
-    bare.info.clear()
+    upright.info.clear()
+    out = io.BytesIO()
     if kind is Kind.JPEG:
-        bare.save(out, "JPEG", quality=_JPEG_QUALITY, exif=b"")
+        upright.save(out, "JPEG", quality=_JPEG_QUALITY, exif=b"")
     else:
-        bare.save(out, "PNG", exif=b"")
+        upright.save(out, "PNG", exif=b"")
     drawn = out.getvalue()
     if len(drawn) > MAX_BYTES:
         raise Refused(f"has {megabytes(len(drawn))} as a still picture; {megabytes(MAX_BYTES)} are the most")
-    return Decoded(drawn, kind, *bare.size)
+    return Decoded(drawn, kind, *upright.size)
 
 
 def _reason(error: Exception) -> str:

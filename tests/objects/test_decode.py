@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from local_agent.objects.decode import MAX_PIXELS, MAX_SIDE, decode
 from local_agent.objects.headers import read_header
 from local_agent.objects.reading import MAX_BYTES, Refused
-from tests.support.pictures import drawn, huge_png, moving, opened, turned
+from tests.support.pictures import drawn, huge_png, moving, opened, saved, turned
 
 ROOT = Path(__file__).parents[2]
 KEPT = {
@@ -136,3 +137,13 @@ def test_whatever_is_broken_in_a_file_is_refused_or_read(name: str, data: st.Dat
         assert str(refused) and "\n" not in str(refused)
     else:
         assert opened(decoded.data).size == (decoded.width, decoded.height)
+
+
+def test_what_shines_through_still_does_when_it_is_drawn_anew() -> None:
+    clear = Image.new("RGBA", (6, 4), (0, 0, 0, 0))
+    clear.putpixel((1, 1), (200, 10, 10, 255))
+    for kind in ("GIF", "WEBP", "PNG"):
+        data = saved(clear, kind, save_all=True, append_images=[clear.rotate(180)], lossless=True)
+        still = opened(decode(data).data).convert("RGBA")
+        assert still.getpixel((5, 3))[3] == 0, kind  # type: ignore[index]  # four bands
+        assert still.getpixel((1, 1)) == (200, 10, 10, 255), kind
