@@ -94,7 +94,7 @@ class ViewerScreen(Screen[None]):
     def _show_place(self) -> None:
         total = len(self._text.lines)
         last = min(total, int(self._page.scroll_y) + self._page.size.height)
-        more = "" if self._text.whole.is_set() else "+"
+        more = "" if self._text.complete.is_set() else "+"
         self._place.update(f"{last:,} / {total:,}{more}")
 
     def action_close(self) -> None:
@@ -110,7 +110,7 @@ class ViewerScreen(Screen[None]):
         share = self._page.scroll_y / max(len(self._text.lines), 1)
         self._look = replace(self._look, **{what: not getattr(self._look, what)})
         self._typeset()
-        await self._text.whole.wait()
+        await self._text.complete.wait()
         self._page.scroll_to(x=0, y=share * len(self._text.lines), animate=False)
         if self._page.sought is not None:
             self._search(self._page.sought)
@@ -154,7 +154,7 @@ class ViewerScreen(Screen[None]):
         self._bar.say("")
         if not sought.words:
             return
-        await self._text.whole.wait()
+        await self._text.complete.wait()
         self._spots = await asyncio.to_thread(spots, self._text.lines, sought)
         if self._spots:
             self._go(bisect_left(self._spots, Spot(int(self._page.scroll_y), 0)))

@@ -51,7 +51,7 @@ class LongText(LinesView):
         super().__init__()
         self.source = source
         self.look = Look()
-        self.whole = asyncio.Event()
+        self.complete = asyncio.Event()
         """Set while all lines are there."""
         self._glyphs = glyphs
         self._lines: Sequence[Line] = ()
@@ -73,7 +73,7 @@ class LongText(LinesView):
         """Typeset everything for ``room`` cells, unless it is or is being so already."""
         if (look, room) != (self.look, self._room) and room:
             self.look, self._room = look, room
-            self.whole.clear()
+            self.complete.clear()
             self._typeset()
 
     @work(group="typeset", exclusive=True)
@@ -89,7 +89,7 @@ class LongText(LinesView):
             if monotonic() - drawn > DRAW_SECONDS:
                 self._draw(lines, widest)
                 drawn = monotonic()
-        self.whole.set()
+        self.complete.set()
         self._draw(lines, widest)
 
     def _draw(self, lines: Sequence[Line], widest: int) -> None:
