@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin, ToolCall
+from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, EntryStatus, Kind, Origin, ToolCall
+from local_agent.domain.pictures import Picture
 
 any_text = st.one_of(
     st.text(st.characters(), max_size=12),
@@ -28,6 +29,12 @@ calls = st.lists(
 ).map(tuple)
 
 
+pictures = st.lists(
+    st.sampled_from(["a", "b", "c"]).map(lambda letter: Picture(letter * 64, "x.png", "image/png", 9, 2, 2)),
+    max_size=2,
+).map(tuple)
+
+
 @st.composite
 def damaged_paths(draw: st.DrawFn) -> list[Entry]:
     """Any entries in any order: nothing that the builder may be handed is left out."""
@@ -40,13 +47,14 @@ def damaged_paths(draw: st.DrawFn) -> list[Entry]:
         parent=st.one_of(st.none(), st.integers(1, 15)),
         kind=st.sampled_from(Kind),
         origin=st.sampled_from(Origin),
-        text=any_text,
+        text=st.one_of(any_text, st.just(PICTURES_FORGOTTEN)),
         context=any_text,
         thinking=any_text,
         status=st.sampled_from(EntryStatus),
         calls=calls,
         call_number=st.one_of(st.none(), st.integers(-1, 4)),
         kept_from=st.one_of(st.none(), st.integers(0, 16)),
+        pictures=pictures,
         readable=st.booleans(),
     )
     return draw(st.lists(entry, min_size=count, max_size=count))
@@ -61,7 +69,13 @@ def growing_paths(draw: st.DrawFn) -> list[list[Entry]]:
     path: list[Entry] = []
     requests: list[list[Entry]] = []
     for _ in range(draw(st.integers(1, 5))):
-        add(path, Kind.QUESTION, draw(some_text), context=draw(st.sampled_from(["", "Date: today"])))
+        add(
+            path,
+            Kind.QUESTION,
+            draw(some_text),
+            context=draw(st.sampled_from(["", "Date: today"])),
+            pictures=draw(pictures),
+        )
         requests.append(list(path))
         while asked := draw(calls):
             answer = add(path, Kind.ASSISTANT, draw(any_text), calls=asked)
@@ -88,6 +102,7 @@ def add(
     kept_from: int | None = None,
     readable: bool = True,
     thinking: str = "",
+    pictures: tuple[Picture, ...] = (),
 ) -> Entry:
     """Append one entry to a path, as a child of the newest node unless ``parent`` is given."""
     nodes = [entry.id for entry in path if entry.kind is not Kind.RESULT]
@@ -105,6 +120,7 @@ def add(
         calls=calls,
         call_number=call_number,
         kept_from=kept_from,
+        pictures=pictures,
         readable=readable,
     )
     path.append(entry)

@@ -6,6 +6,7 @@ from hypothesis import given
 
 from local_agent.domain.budget import estimate_tokens
 from local_agent.domain.entries import Entry, ToolCall
+from local_agent.domain.pictures import Picture
 from local_agent.domain.requests import Message, build_messages
 from tests.domain.histories import damaged_paths
 
@@ -17,6 +18,12 @@ def test_prose_is_estimated_to_the_safe_side() -> None:
 def test_arguments_of_calls_weigh_too() -> None:
     call = ToolCall("1", "write", {"text": "x" * 3600})
     assert estimate_tokens([Message("assistant", "", calls=(call,))]) > 1000
+
+
+def test_a_picture_weighs_what_a_server_counts_for_one() -> None:
+    picture = Picture("a" * 64, "x.png", "image/png", 9, 2, 2)
+    bare = estimate_tokens([Message("user", "What?")])
+    assert estimate_tokens([Message("user", "What?", pictures=(picture, picture))]) == bare + 2 * 768
 
 
 @given(damaged_paths())

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_agent.domain.entries import Entry, EntryStatus, Kind, ToolCall
+from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, EntryStatus, Kind, ToolCall
+from local_agent.domain.pictures import Picture
 from local_agent.domain.requests import (
     MISSING,
     NO_ANSWER,
@@ -18,6 +19,7 @@ from local_agent.domain.requests import (
     UNREADABLE_RESULT,
     Message,
     build_messages,
+    with_pictures_of,
 )
 from tests.domain.histories import add, any_text, damaged_paths, growing_paths
 
@@ -39,7 +41,8 @@ def assert_valid(messages: Sequence[Message]) -> None:
     assert "system" not in roles(messages)[1:]
     assert not body or body[0].role == "user"
     for message in messages:
-        assert message.content.strip() or message.calls
+        assert message.content.strip() or message.calls or message.pictures
+        assert message.role == "user" or not message.pictures
         assert message.role == "assistant" or not (message.calls or message.thinking)
     for before, after in itertools.pairwise(body):
         allowed = {
@@ -68,6 +71,16 @@ def test_any_history_becomes_a_valid_list(system: str, path: list[Entry], asking
     messages = build_messages(system, path, asking=asking)
     assert_valid(messages)
     assert messages == build_messages(system, path, asking=asking)
+
+
+@given(damaged_paths(), st.sets(st.sampled_from(["a" * 64, "b" * 64])))
+def test_whatever_pictures_are_left_out_the_list_stays_valid(path: list[Entry], digests: set[str]) -> None:
+    messages = build_messages("", path)
+    left = with_pictures_of(messages, digests)
+    assert_valid(left)
+    assert roles(left) == roles(messages)
+    carried = [picture for message in messages for picture in message.pictures]
+    assert [p for message in left for p in message.pictures] == [p for p in carried if p.sha256 in digests]
 
 
 @given(any_text, damaged_paths())
@@ -127,6 +140,36 @@ def test_a_question_without_an_answer_is_sent_only_while_it_is_asked() -> None:
     add(path, Kind.ASSISTANT, " \n", thinking="only thinking")
     add(path, Kind.QUESTION, "again")
     assert texts(build_messages("", path)) == ["again"]
+
+
+def test_pictures_go_with_their_question_until_they_are_forgotten() -> None:
+    cat, dog = (Picture(letter * 64, "x.png", "image/png", 9, 2, 2) for letter in "cd")
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "", pictures=(cat,))
+    add(path, Kind.ASSISTANT, "A cat.")
+    add(path, Kind.QUESTION, "failed", pictures=(cat, dog))
+    add(path, Kind.QUESTION, "and this?", pictures=(dog, cat))
+    add(path, Kind.ASSISTANT, "A dog.")
+    assert [m.pictures for m in build_messages("", path)] == [(cat,), (), (dog, cat), ()]
+    assert texts(build_messages("", path)) == ["", "A cat.", "and this?", "A dog."]
+    add(path, Kind.MARKER, PICTURES_FORGOTTEN)
+    add(path, Kind.QUESTION, "more", pictures=(dog,))
+    assert [m.pictures for m in build_messages("", path)] == [(), (), (), (), (dog,)]
+    assert texts(build_messages("", path))[0] == MISSING
+    assert [m.pictures for m in build_messages("", path[:5])] == [(cat,), (), (dog, cat), ()], (
+        "another branch"
+    )
+
+
+def test_a_summary_keeps_the_pictures_of_what_it_keeps() -> None:
+    cat, dog = (Picture(letter * 64, "x.png", "image/png", 9, 2, 2) for letter in "cd")
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "one", pictures=(cat,))
+    add(path, Kind.ASSISTANT, "1")
+    kept = add(path, Kind.QUESTION, "two", pictures=(dog,))
+    add(path, Kind.ASSISTANT, "2")
+    add(path, Kind.SUMMARY, "One was one.", kept_from=kept.id)
+    assert [m.pictures for m in build_messages("", path)] == [(dog,), ()]
 
 
 def test_an_interrupted_reply_is_part_of_the_next_request() -> None:

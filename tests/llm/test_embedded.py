@@ -15,6 +15,7 @@ import pytest_asyncio
 from local_agent.domain.entries import ToolCall
 from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.events import Phase
+from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import ChatRequest, DonePart, ProgressPart, StreamPart, TextPart, ThinkingPart
 from local_agent.domain.requests import Message
 from local_agent.llm.embedded import EmbeddedBackend
@@ -184,6 +185,12 @@ async def test_an_option_of_the_wrong_kind(backend: EmbeddedBackend) -> None:
         await collect(backend, ask("Hello", temperature="hot"))
     assert caught.value.kind is ModelErrorKind.MALFORMED
     assert "temperature" in caught.value.raw
+
+
+async def test_pictures_are_refused_in_words(backend: EmbeddedBackend) -> None:
+    shown = Message("user", "What is it?", pictures=(Picture("a" * 64, "x.png", "image/png", 9, 2, 2),))
+    with pytest.raises(ModelError, match=r"The embedded engine can't be shown pictures\."):
+        await collect(backend, replace(ask(""), messages=(shown,)))
 
 
 async def test_a_history_with_calls_and_results(backend: EmbeddedBackend) -> None:

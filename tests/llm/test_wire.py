@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from local_agent.domain.entries import ToolCall
 from local_agent.domain.errors import ModelError, ModelErrorKind
-from local_agent.domain.ports import TextPart, ThinkingPart
+from local_agent.domain.pictures import Picture
+from local_agent.domain.ports import ChatRequest, TextPart, ThinkingPart
+from local_agent.domain.requests import Message
 from local_agent.llm.leaked_thinking import LeakedThinking
-from local_agent.llm.wire import LineSplitter, read_chunk
+from local_agent.llm.wire import LineSplitter, chat_body, encoded, read_chunk
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
@@ -92,3 +95,19 @@ def test_leaked_thinking_does_not_depend_on_pieces(text: str, places: list[int])
     assert split([piece.decode() for piece in cut(text.encode(), places)]) == whole
     if not text.lstrip().startswith("<think>"):
         assert whole == ("", text)
+
+
+def test_a_request_is_the_same_json_whether_it_is_written_at_once_or_in_pieces() -> None:
+    picture = Picture("a" * 64, "x.png", "image/png", 9, 2, 2)
+    messages = (
+        Message("system", "Be brief \u2028\x85 \U0001f600."),
+        Message("user", "", pictures=(picture, picture)),
+        Message("assistant", "", calls=(ToolCall("1", "read", {"path": "a", "lines": [1, None, 2.5]}),)),
+    )
+    request = ChatRequest(
+        "m", messages, 4096, 512, options={"seed": 7}, picture_bytes={"a" * 64: b"\x00\xff?"}
+    )
+    body = chat_body(request, window=True, truncate_known=True, think="low")
+
+    assert encoded(body) == json.dumps(body).encode()
+    assert json.loads(encoded(body))["messages"][1] == {"role": "user", "content": "", "images": ["AP8/"] * 2}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from local_agent.domain.drafts import Draft
+from local_agent.domain.entries import PICTURES_FORGOTTEN
+from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply
 from local_agent.store.store import Store
 from tests.store.samples import ROOT, VERSION, fill, opening, settled, talk
@@ -14,6 +17,7 @@ from tests.support.sql_meter import Cost, SqlMeter, metered
 
 T = TypeVar("T")
 TAIL = 40
+PICTURE = Picture("5e" * 32, "cat.png", "image/png", 40_000, 640, 480)
 
 
 async def fill_session(path: Path, entries: int) -> str:
@@ -57,6 +61,11 @@ class _Walk:
                 await self._step("keep", held.keep(turn, Reply("some words " * length)))
             await self._step("open reply", store.open_reply(info.id))
             await self._step("settle", held.settle(turn, settled(f"Answer {number}: a plant with a trunk.")))
+        shown = replace(opening("And this?", held.info.head), pictures=(PICTURE,) * 4)
+        turn = await self._step("begin with pictures", held.begin(shown))
+        await held.settle(turn, settled("A plant."))
+        await self._step("tail with pictures", store.tail(info.id, TAIL))
+        await self._step("mark", held.mark(held.info.head, PICTURES_FORGOTTEN))
         await self._step("rename", held.rename("Another title"))
         await self._step("choose a model", held.set_model("small:1b", True))
         await self._step("save a draft", store.save_draft(ROOT, info.id, Draft("unsent")))
