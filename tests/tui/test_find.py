@@ -10,6 +10,7 @@ from local_agent.store.store import Store
 from local_agent.tui.find import Find
 from local_agent.tui.screens.unsaved import UnsavedDialog
 from local_agent.tui.widgets.find_bar import FindBar
+from local_agent.tui.widgets.lines_view import LinesView
 from local_agent.tui.widgets.question import Question
 from local_agent.tui.widgets.thinking import Thinking
 from tests.runtime.opened import paths_in
@@ -31,6 +32,7 @@ def chosen(chat: Chat) -> str:
     if transcript.chosen is None:
         return ""
     view, (row, _) = transcript.chosen
+    assert isinstance(view, LinesView)
     return view.lines_for(view.size.width)[row].content.plain if transcript.shows(view, row) else ""
 
 
