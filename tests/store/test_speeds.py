@@ -51,7 +51,7 @@ async def test_medians_of_the_newest_turns_that_settled(store: Store, built: Pat
 async def test_a_load_is_counted_apart_from_the_first_word(store: Store, built: Path) -> None:
     held = await talk(store, "Hi")
     cold, warm = ("a", "settled", 50, 1.0, 6.5, 6.0), ("a:latest", "settled", 50, 1.0, 0.5, 0.02)
-    add(built, held.info.id, [cold, warm, warm])
+    add(built, held.info.id, [cold, cold, warm])
     assert (await store.speeds())["a:latest"] == Speed(3, 50.0, 0.5, 6.0)
 
 
