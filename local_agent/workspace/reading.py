@@ -157,7 +157,7 @@ def _data(path: Path) -> bytes:
         data = file.read(SCANNED_BYTES + 1)
     head = data[:_HEAD]
     if _PICTURE.match(head):
-        raise _Unread("it is a picture: attach it with /image")
+        raise _Unread("it is a picture (attach it with /image)")
     if b"\0" in head:
         raise _Unread("it is no text")
     if b"PRIVATE KEY-----" in head:
@@ -219,7 +219,7 @@ def _listing(root: Path, source: _Source, most: int) -> Attached:
     if not names:
         return Attached(source.mention.label, "an empty folder", "")
     whole = found.whole and fitting == len(names)
-    note = f"{fitting:,} names" if whole else f"first {fitting:,} names"
+    note = f"{'' if whole else 'first '}{fitting:,} name{'s' * (fitting != 1)}"
     return Attached(source.mention.label, f"folder, {note}", "\n".join(names[:fitting]))
 
 

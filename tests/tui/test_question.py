@@ -57,15 +57,15 @@ async def test_what_would_go_along_is_said_before_it_is_sent(home: Path, server:
     async with chatting(home, server.url, size=(100, 24)) as chat:
         await chat.ready()
         await chat.type("sum up @notes.md ")
-        line = "adds notes.md 400 lines  about 555 tokens, 4% of the window"
+        line = "adds about 555 tokens, 4% of the window: notes.md 400 lines"
         await until(chat.pilot, lambda: line in screen_text(chat.pilot))
         await chat.type("@logo.png ")
-        refusal = "⚠ logo.png not read: it is a picture: attach it with /image"
+        refusal = "⚠ logo.png not read: it is a picture (attach it with /image)"
         await until(chat.pilot, lambda: refusal in screen_text(chat.pilot))
         await chat.pilot.press("ctrl+u")
         await until(chat.pilot, lambda: "adds" not in screen_text(chat.pilot))
         chat.screen.composer.load("a draft with @notes.md:3-4")
-        await until(chat.pilot, lambda: "adds notes.md:3-4 lines 3-4 of 400" in screen_text(chat.pilot))
+        await until(chat.pilot, lambda: "window: notes.md:3-4 lines 3-4 of 400" in screen_text(chat.pilot))
 
 
 async def test_much_is_taken_in_lines_that_fit_the_window(home: Path, server: OllamaServer) -> None:

@@ -110,7 +110,7 @@ def test_what_is_no_text_of_the_folders_is_not_read_and_said(root: Path) -> None
         "inner: 1 line (read)",
     ]
     assert notes(root, "@logo.png @tool.bin @pipe @key.txt @server.pem @.env @env @.env.example") == [
-        "logo.png: it is a picture: attach it with /image",
+        "logo.png: it is a picture (attach it with /image)",
         "tool.bin: it is no text",
         "pipe: it is no regular file",
         "key.txt: it looks like a secret",

@@ -27,7 +27,6 @@ class MentionLine(Static):
 
     DEFAULT_CSS = """
     MentionLine { height: auto; max-height: 2; padding: 0 2; display: none; }
-    .-low MentionLine { max-height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
     def __init__(self, root: Path, window: Callable[[], int], glyphs: Glyphs) -> None:
@@ -59,10 +58,11 @@ class MentionLine(Static):
         self.display = bool(self.attached)
 
     def _drawn(self, window: int) -> Content:
-        weight = sum(text_tokens(each.text) for each in self.attached if each.text)
-        share = f"about {tokens(weight)} tokens, {-(-100 * weight // window)}% of the window"
-        parts = [mentions(self.attached, self._glyphs)]
-        if weight:
-            parts.append(Content.styled(share, "$text-muted"))
-        lead = Content.styled("adds ", "$text-muted") if weight else Content("")
-        return lead + Content("  ").join(parts)
+        """What is wrong comes first, then the weight: the rest of a long line is cut."""
+        read = [each for each in self.attached if each.text is not None]
+        unread = [each for each in self.attached if each.text is None]
+        weight = sum(text_tokens(each.text or "") for each in read)
+        share = f"adds about {tokens(weight)} tokens, {-(-100 * weight // window)}% of the window: "
+        added = Content.assemble((share, "$text-muted"), mentions(read, self._glyphs))
+        parts = [mentions(unread, self._glyphs)] * bool(unread) + [added] * bool(read)
+        return Content.styled(f"  {self._glyphs.dot}  ", "$text-muted").join(parts)
