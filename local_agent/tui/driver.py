@@ -8,7 +8,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from local_agent.tui.input_parser import InputParser
 
 # The driver's thread makes its parser itself.
-linux_driver.XTermParser = InputParser  # type: ignore[misc]
+linux_driver.XTermParser = InputParser  # type: ignore[attr-defined]  # it imports it
 
 
 class TerminalDriver(LinuxDriver):

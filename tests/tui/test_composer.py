@@ -116,6 +116,33 @@ async def test_up_recalls_questions_and_down_gives_the_typed_text_back(
             assert composer.text == expected
 
 
+async def test_a_long_question_is_passed_by_up_and_walked_through_by_down(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("1", "2")
+    async with chatting(home, server.url, size=(40, 24)) as chat:
+        await chat.ready()
+        await chat.send("short")
+        await chat.answered(1)
+        await chat.type("first row")
+        await chat.pilot.press("ctrl+j")
+        await chat.send("and so many words that they take two rows of it")
+        await chat.answered(2)
+        composer = chat.screen.composer
+        await chat.pilot.press("up")
+        await until(chat.pilot, lambda: composer.text.startswith("first row"))
+        assert composer.cursor_location == (0, len("first row"))
+        await chat.pilot.press("up")
+        await until(chat.pilot, lambda: composer.text == "short")
+        await chat.pilot.press("up")
+        assert composer.text == "short"
+        await chat.pilot.press("down")
+        await until(chat.pilot, lambda: composer.cursor_location == composer.document.end)
+        assert composer.text.startswith("first row")
+        await chat.pilot.press("down")
+        await until(chat.pilot, lambda: composer.text == "")
+
+
 async def test_a_command_is_completed_and_carried_out(home: Path, server: OllamaServer) -> None:
     async with chatting(home, server.url) as chat:
         await chat.ready()

@@ -129,6 +129,10 @@ class Composer(WholeCharacters):
         folded = self._pastes.folded(self._pastes.refolded(text), LOADED_LINES, LOADED_CHARACTERS)
         self.replace(folded, (0, 0), self.document.end, maintain_selection_offset=False)
 
+    def go_to_first_row_end(self) -> None:
+        """Where a further Up means more than another row."""
+        self.move_cursor(self.navigator.get_location_end((0, 0)))
+
     def replace_paste(self, token: str, text: str) -> None:
         """What ``token`` stands for is another text now; undo brings the earlier one back."""
         for row, line in enumerate(self.document.lines):

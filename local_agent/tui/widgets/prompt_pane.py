@@ -245,7 +245,11 @@ class PromptPane(Vertical):
             return
         if (count := self._recall.wanted) is not None:
             self._recall.take(await self._questions(count), count, typed)
-        self._put(self._recall.older())
+        older = self._recall.older()
+        self._put(older)
+        if older is not None:
+            # The next Up goes on from here, and Down through the rows of a long one.
+            self.composer.go_to_first_row_end()
 
     @on(TextArea.SelectionChanged)
     async def _cursor_moved(self, event: TextArea.SelectionChanged) -> None:
