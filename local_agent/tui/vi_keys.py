@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from textual import events
+from textual.binding import Binding
 from textual.screen import Screen
 
 VI = {
@@ -39,5 +40,4 @@ def _types(screen: Screen[Any]) -> bool:
 
 
 def _narrows_a_list(screen: Screen[Any]) -> bool:
-    down = screen.active_bindings.get("down")
-    return down is not None and down.binding.action == "move('cursor_down')"
+    return any(isinstance(each, Binding) and each.action == "move('cursor_down')" for each in screen.BINDINGS)

@@ -9,6 +9,7 @@ from typing import Any
 
 from textual.app import App
 from textual.color import Color
+from textual.geometry import Region
 from textual.screen import Screen
 
 from local_agent.runtime.runtime import Runtime
@@ -67,10 +68,17 @@ async def second_process(home: Path) -> AsyncIterator[Store]:
 
 
 def lowest_contrast(app: App[Any]) -> tuple[float, str]:
-    """The weakest contrast of any letter or digit that is drawn, and the text it is in."""
+    """The weakest contrast of any letter or digit that is drawn, and the text it is in.
+
+    What lies behind a dialog is dimmed, and not there to be read.
+    """
     weakest = (21.0, "")
-    for strip in app.screen._compositor.render_strips():
-        for segment in strip:
+    screen = app.screen
+    shown = screen.region
+    if screen.is_modal:
+        shown = Region.from_union([child.region for child in screen.children if child.region.area] or [shown])
+    for strip in screen._compositor.render_strips()[shown.y : shown.bottom]:
+        for segment in strip.crop(shown.x, shown.right):
             style = segment.style
             if style is None or not any(char.isalnum() for char in segment.text):
                 continue

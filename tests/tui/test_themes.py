@@ -40,6 +40,7 @@ TEXTS = (
 )  # fmt: skip
 GROUNDS = ("background", "surface", "panel", "block-hover-background", "block-cursor-background")
 SELECTED = [(f"{what}-selection-foreground", f"{what}-selection-background") for what in ("screen", "input")]
+SELECTED += [("input-cursor-foreground", "input-cursor-background")]
 
 
 @pytest.mark.parametrize("palette", PALETTES, ids=lambda palette: palette.name)

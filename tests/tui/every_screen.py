@@ -1,0 +1,238 @@
+"""Every screen and dialog that the program has, and how a person gets there from a real conversation.
+
+A screen that is missing here fails ``tests/tui/test_sizes.py``: add a line that opens it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import io
+import pkgutil
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+import local_agent.tui
+from local_agent.config.launch import LaunchOptions
+from local_agent.domain.drafts import Prompt
+from local_agent.domain.errors import LocalAgentError, StoreError
+from local_agent.tui.app import LocalAgentApp
+from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.screens.cloud_consent import CloudConsentDialog
+from local_agent.tui.screens.demo import DemoScreen, Progress
+from local_agent.tui.screens.dialog import Dialog
+from local_agent.tui.screens.draft_choice import DraftDialog
+from local_agent.tui.screens.held import HeldDialog
+from local_agent.tui.screens.host_consent import HostConsentDialog
+from local_agent.tui.screens.link import LinkDialog
+from local_agent.tui.screens.not_opened import NotOpenedDialog
+from local_agent.tui.screens.paste import PasteScreen
+from local_agent.tui.screens.picture import PictureScreen
+from local_agent.tui.screens.settings import SettingsScreen
+from local_agent.tui.screens.stop_turn import StopTurnDialog
+from local_agent.tui.screens.themes import ThemesScreen
+from local_agent.tui.screens.too_small import TooSmallScreen
+from local_agent.tui.screens.unsaved import UnsavedDialog
+from tests.runtime.opened import paths_in
+from tests.screenshots.make import Stage, record
+from tests.screenshots.story import MAIN, MODEL
+from tests.support.ollama_server import ModelSpec, OllamaServer
+from tests.tui.pilots import screen_text, until
+from tests.tui.test_dialogs import HOLDER
+
+Opener = Callable[[LocalAgentApp, Pilot[Any]], Awaitable[None]]
+
+QUEUED = ("And then run it twenty times, please", "Write the release note for it")
+PASTED = "\n".join(f"line {number} of a log that was pasted into the prompt" for number in range(300))
+
+
+def screens() -> set[type[Screen[Any]]]:
+    """Every class of ours that is shown as a screen: those that no other builds on."""
+    for module in pkgutil.walk_packages(local_agent.tui.__path__, "local_agent.tui."):
+        importlib.import_module(module.name)
+    found = {kind for kind in _leaves(Screen) if kind.__module__.startswith("local_agent.")}
+    return found - {TooSmallScreen}
+
+
+def _leaves(kind: type[Screen[Any]]) -> Iterator[type[Screen[Any]]]:
+    below = [
+        each for each in kind.__subclasses__() if each.__module__.startswith(("local_agent.", "textual."))
+    ]
+    if not below:
+        yield kind
+    for each in below:
+        yield from _leaves(each)
+
+
+def press(*keys: str) -> Opener:
+    """Get there by keys."""
+
+    async def go(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+        await pilot.press(*keys)
+
+    return go
+
+
+def command(line: str) -> Opener:
+    """Get there by a slash command."""
+
+    async def go(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+        app.chat.action_command(line)
+
+    return go
+
+
+def shown(make: Callable[[Glyphs], Screen[Any]]) -> Opener:
+    """What comes up by itself, when something happens."""
+
+    async def go(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+        app.push_screen(make(app.chat.glyphs))
+
+    return go
+
+
+async def nothing(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+    """It is there from the start."""
+
+
+async def model_details(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+    await pilot.press("ctrl+o")
+    await until(pilot, lambda: MODEL in screen_text(pilot) and app.screen is not app.chat)
+    await pilot.press("f2")
+
+
+async def a_queue(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+    for text in QUEUED:
+        app.chat.turns.queue.add(Prompt(text))
+    app.chat.turns.queue.hold()
+    app.chat.show_facts()
+    app.chat.action_command("/queue")
+
+
+async def a_picture(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+    assert app.chat.runtime is not None
+    data = io.BytesIO()
+    Image.linear_gradient("L").resize((64, 48)).save(data, "PNG")
+    pictures = app.chat.runtime.pictures
+    picture = await pictures.accept_bytes(data.getvalue(), "chart.png")
+    app.push_screen(PictureScreen((picture,), pictures.read, glyphs=app.chat.glyphs))
+
+
+async def edited_setting(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+    app.chat.action_command("/settings")
+    await until(pilot, lambda: isinstance(app.screen, SettingsScreen) and app.screen.selected)
+    await pilot.press(*"num_ctx", "enter", *"12", "enter")
+
+
+async def fetch(progress: Callable[[Progress], None]) -> Path:
+    """A third of it is here, and no more comes."""
+    await asyncio.to_thread(progress, _Third())
+    await asyncio.Event().wait()
+    raise LocalAgentError("never")
+
+
+class _Third:
+    done, total, line = 31, 93, "31 of 93 MB"
+
+
+OPENERS: dict[str, Opener] = {
+    "ChatScreen": nothing,
+    "ChatScreen completing": press("slash"),
+    "ChatScreen finding": press("ctrl+f", *"folder", "enter"),
+    "CloudConsentDialog": shown(lambda g: CloudConsentDialog("big:cloud", "in Ollama's cloud", 2, glyphs=g)),
+    "DemoScreen": shown(lambda g: DemoScreen(fetch, glyphs=g)),
+    "DraftDialog": shown(lambda g: DraftDialog("a1b2c3d", glyphs=g)),
+    "ErrorsScreen": command("/errors"),
+    "HeldDialog": shown(lambda g: HeldDialog("a1b2c3d", HOLDER, glyphs=g)),
+    "HelpScreen": press("f1"),
+    "HostConsentDialog": shown(lambda g: HostConsentDialog("gpu-box", "http://gpu-box:11434", glyphs=g)),
+    "LinkDialog": shown(lambda g: LinkDialog("https://example.org/a/rather/long/path?q=1", glyphs=g)),
+    "ModelDetailsScreen": model_details,
+    "ModelsScreen": press("ctrl+o"),
+    "NotOpenedDialog": shown(
+        lambda g: NotOpenedDialog(
+            StoreError("The disk is full.", "Make room on it."), readable=True, damaged=True, glyphs=g
+        )
+    ),
+    "Palette": press("ctrl+p"),
+    "PasteScreen": shown(lambda g: PasteScreen(PASTED, may_edit=True, glyphs=g)),
+    "PictureScreen": a_picture,
+    "PullScreen": command("/pull"),
+    "QueueScreen": a_queue,
+    "RecallSearchScreen": press("ctrl+r"),
+    "RuntimeScreen": press("f2"),
+    "SessionsScreen": press("ctrl+s"),
+    "SettingsScreen": command("/settings"),
+    "SettingsScreen refusing": edited_setting,
+    "StopTurnDialog": shown(lambda g: StopTurnDialog(glyphs=g)),
+    "ThemesScreen": shown(lambda g: ThemesScreen("ink", glyphs=g)),
+    "UnsavedDialog": shown(lambda g: UnsavedDialog("The disk is full.", "Make room on it.", glyphs=g)),
+    "ViewerScreen": command("/view"),
+}  # fmt: skip
+"""By the name of the screen's class; words behind it name one of its states."""
+
+
+@asynccontextmanager
+async def conversation(
+    home: Path, *, size: tuple[int, int], **ui: object
+) -> AsyncIterator[tuple[LocalAgentApp, Pilot[Any]]]:
+    """The program with a real conversation on screen and older ones in its database."""
+    workspace = home.parent / "api-server"
+    await asyncio.to_thread(
+        subprocess.run, ["git", "init", "--quiet", "--initial-branch=main", str(workspace)], check=True
+    )
+    model = ModelSpec(
+        MODEL, ("completion", "tools", "thinking"), "qwen3", arch="qwen3", parameter_size="4.0B"
+    )
+    async with OllamaServer([model, ModelSpec("llama3.2:3b")]) as server:
+        stage = Stage(paths_in(home), workspace, server)
+        await record(stage)
+        settings = stage.settings("dark")
+        settings = replace(settings, ui=replace(settings.ui, **ui))  # type: ignore[arg-type]  # by name
+        app = LocalAgentApp(LaunchOptions(workspace, resume=MAIN.handle), settings, stage.paths)
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: "second fixture shares" in " ".join(screen_text(pilot).split()))
+            await still(pilot)
+            yield app, pilot
+            await app.chat.leave()
+
+
+@asynccontextmanager
+async def on_screen(app: LocalAgentApp, pilot: Pilot[Any], name: str) -> AsyncIterator[Screen[Any]]:
+    """Open a screen, and be back in the conversation afterwards."""
+    theme, size = app.theme, app.size
+    await OPENERS[name](app, pilot)
+    await until(pilot, lambda: type(app.screen).__name__ == name.partition(" ")[0])
+    screen = app.screen
+    if isinstance(screen, Dialog):
+        await until(pilot, lambda: screen.listening)
+    await still(pilot)
+    yield screen
+    await pilot.resize_terminal(*size)
+    while app.screen is not app.chat:
+        app.pop_screen()
+    app.theme = theme
+    app.chat.turns.queue.take_all()
+    await pilot.press("escape", "escape")
+    app.chat.pane.clear_draft()
+    await still(pilot)
+
+
+async def still(pilot: Pilot[Any]) -> None:
+    """Wait until what is drawn stays as it is."""
+    seen: list[str] = []
+
+    def same() -> bool:
+        seen.append(screen_text(pilot))
+        return len(seen) > 3 and len(set(seen[-3:])) == 1
+
+    await pilot.pause()
+    await until(pilot, same)
