@@ -36,7 +36,7 @@ def open_screen(startup: Startup, options: LaunchOptions, resume: str | None) ->
         say(f"What could not be saved is in {report.aside}")
     for model in report.pulls if report is not None else ():
         name = one_line(model)
-        say(f"{name} is not all here yet. What has come is kept: /pull {name} goes on from there.")
+        say(f"What has come of {name} is kept: /pull {name} goes on from there.")
     return code
 
 
