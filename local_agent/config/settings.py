@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_type_hints
 
-from local_agent.config.options import Problem, option_problem
-from local_agent.domain.models import Thinking
+from local_agent.domain.thinking import Thinking
+
+if TYPE_CHECKING:
+    from local_agent.config.options import Problem
 
 ThemeName = Literal[
     "dark", "light", "ink", "ember", "moss", "tide", "dusk", "beacon", "paper", "linen", "mist", "clover",
@@ -43,6 +45,12 @@ class Rule(NamedTuple):
     """Checks one entry of a mapping by its name and value."""
     each: Mapping[str, str] | None = None
     """For a mapping of mappings: what each of them may hold, and the key whose type and rule that has."""
+
+
+def _option_problem(name: str, value: object) -> Problem | None:
+    from local_agent.config.options import option_problem  # only where options are set
+
+    return option_problem(name, value)
 
 
 def _rule(
@@ -104,7 +112,7 @@ class ModelSettings:
     options: Mapping[str, Option] = field(
         default_factory=dict,
         metadata=_rule(
-            "a mapping of sampling options, such as {temperature: 0.2}", project=True, entry=option_problem
+            "a mapping of sampling options, such as {temperature: 0.2}", project=True, entry=_option_problem
         ),
     )
     per_model: Mapping[str, Mapping[str, Any]] = field(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from local_agent.config.settings import PER_MODEL, Option, Settings
-from local_agent.domain.models import Thinking, full_name
+from local_agent.domain.models import full_name
+from local_agent.domain.thinking import Thinking
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
-
-Thinking = bool | Literal["low", "medium", "high"]
-"""On, off, or a level for models that think in levels."""
 
 
 def full_name(name: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from local_agent.domain.models import Fit, Location, ModelInfo, Speed, Thinking, full_name
+from local_agent.domain.models import Fit, Location, ModelInfo, Speed, full_name
+from local_agent.domain.thinking import Thinking
 
 CANDIDATES = (16_384, 8_192, 4_096)
 _MEMORY_SHARE = 0.75

@@ -15,8 +15,9 @@ from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice, Usage
 from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
 from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReported
 from local_agent.domain.mirror import Mirrored
-from local_agent.domain.models import ModelInfo, ServerState, Thinking
+from local_agent.domain.models import ModelInfo, ServerState
 from local_agent.domain.sessions import Holder, SessionInfo
+from local_agent.domain.thinking import Thinking
 from local_agent.domain.titles import given_title
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.pictures import Pictures

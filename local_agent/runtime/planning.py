@@ -12,8 +12,9 @@ from local_agent.config.settings import Settings
 from local_agent.config.wishes import Wishes, wishes_for
 from local_agent.domain.budget import mentioned_bytes
 from local_agent.domain.entries import Entry
-from local_agent.domain.models import ModelInfo, Thinking
+from local_agent.domain.models import ModelInfo
 from local_agent.domain.ports import Backend
+from local_agent.domain.thinking import Thinking
 from local_agent.llm.windows import choose_window, default_max_output, think_for
 from local_agent.runtime.routing import Router
 from local_agent.workspace.reading import read_mentions

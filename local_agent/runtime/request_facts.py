@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from local_agent.domain.models import Thinking
+from local_agent.domain.thinking import Thinking
 from local_agent.runtime.planning import Planner
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from local_agent.domain.errors import UsageError
-from local_agent.domain.models import ModelInfo, Thinking
+from local_agent.domain.models import ModelInfo
 from local_agent.domain.text import one_line
+from local_agent.domain.thinking import Thinking
 
 _BY_WORD: Mapping[str, Thinking | None] = {
     "on": True,

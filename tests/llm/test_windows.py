@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from local_agent.domain.models import Fit, Location, ModelInfo, Speed, Thinking
+from local_agent.domain.models import Fit, Location, ModelInfo, Speed
+from local_agent.domain.thinking import Thinking
 from local_agent.llm.windows import choose_model, choose_window, default_max_output, judge_fit, think_for
 
 GIB = 1024**3
