@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from local_agent.domain.errors import UsageError
-from local_agent.domain.models import ModelInfo
 from local_agent.domain.text import one_line
 from local_agent.domain.thinking import Thinking
+
+if TYPE_CHECKING:
+    from local_agent.domain.models import ModelInfo
 
 _BY_WORD: Mapping[str, Thinking | None] = {
     "on": True,
