@@ -74,6 +74,7 @@ async def test_what_is_forgotten_is_gone_behind_the_marker_and_on_no_other_path(
     newest = await store.tail(held.info.id, 2)
     assert pictures(newest.entries) == [(CLEAN,)]
     assert pictures((await store.before(held.info.id, newest.entries[0].id, 9)).entries) == [(), ()]
+    assert pictures((await store.before(held.info.id, tail.entries[2].id, 9)).entries) == [()]
     assert held.info.head is not None and before is not None
     assert pictures((await store.tail(fork.id, 9)).entries) == [(CLEAN,), (DOG,)]
     assert await store.picture_digests() == {CAT.sha256, DOG.sha256}, "still needed on the other path"
