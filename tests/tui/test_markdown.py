@@ -130,6 +130,13 @@ def test_a_table_too_wide_for_columns_becomes_records() -> None:
     assert drawn[0] == "column 0: value 0" and len(drawn) == 8
 
 
+def test_a_cell_breaks_its_line_and_a_column_without_a_heading_has_no_label() -> None:
+    source = "| a | |\n|---|---|\n| one<br>two | three |\n"
+    assert rows(source, 30) == ["a", "──────────", "one  three", "two"]
+    narrow = rows("| a | | c |\n|---|---|---|\n| long word | other | third |\n", 14)
+    assert narrow == ["a: long word", "other", "c: third"]
+
+
 @given(documents, st.integers(14, 90))
 def test_no_row_is_wider_than_the_width(source: str, width: int) -> None:
     for line in Typesetter(width).typeset(source):

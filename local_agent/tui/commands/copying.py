@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from local_agent.domain.errors import UsageError
 from local_agent.tui.commands.table import COMMANDS, CommandScreen
 
-_HINT = "[N | code [N]]"
+_HINT = "[N|code [N]]"
 
 
-@COMMANDS.command("copy", "Copy the last answer, the Nth from the end, or code of the last one", hint=_HINT)
+async def _code(screen: CommandScreen, typed: str) -> Sequence[str]:
+    return ["code"] if "code".startswith(typed.lower()) else []
+
+
+@COMMANDS.command(
+    "copy",
+    "Copy the last answer, the Nth from the end, or code of the last one",
+    hint=_HINT,
+    completer=_code,
+)
 async def copy(screen: CommandScreen, what: str = "1", number: str = "") -> None:
     if what.lower() == "code":
         await screen.copying.code(_number(number) if number else None)

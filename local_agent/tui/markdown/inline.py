@@ -23,6 +23,7 @@ HREF = "href"
 """Where the style of a link's characters has its address, among its meta."""
 
 _URL = re.compile(r"https?://[^\s<>\"`|]*[^\s<>\"`|.,;:!?'()\[\]{}*_~]")
+_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _STYLES = {"strong_open": "bold", "em_open": "italic", "s_open": "strike"}
 
 
@@ -60,7 +61,9 @@ class _Writer:
         return "".join(self.parts)[start:]
 
     def words(self, text: str) -> None:
-        """Text in which bare addresses are links."""
+        """Text in which bare addresses are links, and ``<br>`` breaks the line, as cells of tables do it."""
+        if "<" in text:
+            text = _BREAK.sub("\n", text)
         end = 0
         for found in _URL.finditer(text) if not self.urls and "://" in text else ():
             url = found.group()

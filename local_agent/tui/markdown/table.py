@@ -101,6 +101,6 @@ def _records(rows: Sequence[Sequence[Content]], width: int) -> list[Line]:
         if lines:
             lines.append(BLANK)
         for name, cell in zip(heading, row, strict=False):
-            named = Content.assemble(name.stylize("bold"), ": ", cell)
+            named = Content.assemble(name.stylize("bold"), ": ", cell) if name else cell
             lines.extend(indented(wrap(named, width - GAP), Content(""), Content(" " * GAP)))
     return lines
