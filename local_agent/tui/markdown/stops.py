@@ -22,7 +22,9 @@ def stops(lines: Iterable[Line]) -> list[Stop]:
     """In the order in which one reads; a link that wraps is one, and so is a block."""
     found: list[Stop] = []
     for y, line in enumerate(lines):
-        targets = [line.part] if isinstance(line.part, Code) else [url for _, _, url in links(line.content)]
+        targets: list[Code | str] = [url for _, _, url in links(line.content)]
+        if isinstance(line.part, Code):
+            targets = [line.part]
         for place, target in enumerate(targets):
             last = found[-1] if found and place == 0 else None
             if last is not None and last.bottom == y - 1 and last.target == target:
