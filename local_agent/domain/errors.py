@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from local_agent.domain.text import one_line
 from local_agent.domain.times import local_time
 
 if TYPE_CHECKING:
@@ -63,9 +64,11 @@ class ModelError(LocalAgentError):
 class CloudConsentNeeded(ModelError):
     """The model does not run on its server: what is asked would go on to somebody else, and nobody agreed."""
 
-    def __init__(self, model: str, where: str, hint: str = "Choose it with /model to agree to that.") -> None:
-        line = f"{model} runs {where}: this conversation would leave your machine, and you have not agreed."
-        super().__init__(ModelErrorKind.UNAUTHORIZED, line, hint)
+    def __init__(self, model: str, where: str) -> None:
+        shown = one_line(model, 80)
+        line = f"{shown} runs {where}: this conversation would leave your machine, and you have not agreed."
+        way_out = "Choose it with /model to agree to that, or start with --allow-cloud."
+        super().__init__(ModelErrorKind.UNAUTHORIZED, line, way_out)
         self.model = model
         self.where = where
         """Such as ``in Ollama's cloud``."""

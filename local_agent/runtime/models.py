@@ -11,7 +11,7 @@ from local_agent.config.paths import Paths
 from local_agent.config.preferences import Preferences, remember
 from local_agent.config.settings import Settings
 from local_agent.config.wishes import wishes_for
-from local_agent.domain.errors import ConfigError
+from local_agent.domain.errors import ConfigError, UsageError
 from local_agent.domain.models import (
     Fit,
     Location,
@@ -22,6 +22,7 @@ from local_agent.domain.models import (
 )
 from local_agent.domain.ports import Backend
 from local_agent.domain.sessions import SessionInfo
+from local_agent.domain.text import one_line
 from local_agent.llm.windows import choose_window, judge_fit, needed_bytes
 from local_agent.runtime.engines import Engines
 from local_agent.runtime.machine import memory_bytes
@@ -56,6 +57,9 @@ class Models:
 
     async def unload(self, name: str) -> None:
         """Free the memory that a model takes; one that is not loaded is no error."""
+        if (await self.describe(name)).proxied:
+            # The server would pass even this on.
+            raise UsageError(f"{one_line(name, 80)} runs elsewhere: nothing of it is in memory here.")
         await self._engines.current.unload(name)
 
     async def describe(self, name: str) -> ModelInfo:

@@ -24,7 +24,7 @@ Speeds = Callable[[], Awaitable[Mapping[str, Speed]]]
 _PLACES = {
     Location.CLOUD: "in Ollama's cloud",
     Location.REMOTE: "on another machine that this server passes it on to",
-    Location.UNKNOWN: "nobody can say where",
+    Location.UNKNOWN: "in a place that can't be known",
     Location.LOCAL: "here",
 }
 

@@ -13,7 +13,7 @@ import pytest
 from local_agent.config.preferences import Preferences
 from local_agent.config.settings import Settings
 from local_agent.domain.drafts import Prompt
-from local_agent.domain.errors import CloudConsentNeeded, ModelError, ModelErrorKind
+from local_agent.domain.errors import CloudConsentNeeded, ModelError, ModelErrorKind, UsageError
 from local_agent.domain.events import Event, Notice, TurnFailed
 from local_agent.domain.models import Fit, ModelInfo, Reason, full_name
 from local_agent.runtime.conversation import Conversation
@@ -178,6 +178,8 @@ async def test_nothing_is_sent_to_the_cloud_before_one_agrees_for_this_conversat
         with pytest.raises(CloudConsentNeeded, match="in Ollama's cloud") as needed:
             await runtime.models.choose(conversation, name)
         assert conversation.model == "llama3.2:3b"
+        with pytest.raises(UsageError, match="nothing of it is in memory"):
+            await runtime.models.unload(name)
         assert not asked_for(server, CLOUD) and server.chats == []
         runtime.models.agree(conversation, needed.value.model)
         assert await runtime.models.choose(conversation, name) == ""
