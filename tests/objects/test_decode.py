@@ -15,7 +15,7 @@ from PIL import Image
 from local_agent.objects.decode import MAX_PIXELS, MAX_SIDE, decode
 from local_agent.objects.headers import read_header
 from local_agent.objects.reading import MAX_BYTES, Refused
-from tests.support.pictures import drawn, huge_png, moving, opened, saved, turned
+from tests.support.pictures import PLACE, drawn, huge_png, moving, opened, saved, turned
 
 ROOT = Path(__file__).parents[2]
 KEPT = {
@@ -80,6 +80,7 @@ def test_what_a_camera_turned_comes_upright_and_tells_nothing_more(kind: str, mi
     assert (decoded.mime, decoded.width, decoded.height) == (mime, 20, 40)
     assert upright.size == (20, 40)
     assert not upright.getexif() and b"a maker of cameras" not in decoded.data
+    assert PLACE not in decoded.data
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -10,6 +10,7 @@ from typing import Any
 from PIL import Image
 
 ORIENTATION = 0x0112
+PLACE = b"taken at home"
 
 
 def drawn(kind: str = "PNG", size: tuple[int, int] = (8, 6), *, seed: int = 0, **how: Any) -> bytes:
@@ -42,7 +43,8 @@ def turned(kind: str = "JPEG", size: tuple[int, int] = (40, 20)) -> bytes:
     exif[ORIENTATION] = 6
     exif[0x010F] = "a maker of cameras"
     exif.get_ifd(0x8825)[1] = "N"
-    return saved(picture, kind, exif=exif.tobytes())
+    more = {"comment": PLACE, "xmp": PLACE} if kind == "JPEG" else {"xmp": PLACE} if kind == "WEBP" else {}
+    return saved(picture, kind, exif=exif.tobytes(), **more)
 
 
 def moving(kind: str = "GIF") -> bytes:
