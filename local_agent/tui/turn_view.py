@@ -26,6 +26,7 @@ from local_agent.domain.events import (
 )
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply as PartialReply
+from local_agent.domain.tree import forgets_pictures
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.question import Question
@@ -261,6 +262,8 @@ async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) 
             if entry.text.strip():
                 widgets.append(await Reply.prepared(entry.text, width, glyphs))
             return widgets
+        case Kind.MARKER if forgets_pictures(entry):
+            return [Remark("Earlier pictures are left out from here on.", glyphs=glyphs)]
         case _:
             return []
 
