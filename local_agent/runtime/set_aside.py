@@ -10,6 +10,7 @@ from pathlib import Path
 
 from local_agent.config.private_files import private_folder, write_private
 from local_agent.domain.entries import Entry, EntryStatus
+from local_agent.domain.pictures import caption
 from local_agent.domain.text import one_line, sanitise
 from local_agent.runtime.unsaved import UnsavedTurn
 
@@ -92,4 +93,6 @@ def _said(what: str, entry: Entry) -> Iterator[str]:
         yield "### Thinking"
         yield sanitise(entry.thinking)
         yield "### Said"
+    for picture in entry.pictures:
+        yield f"[picture] {caption(picture)}"
     yield sanitise(entry.text)

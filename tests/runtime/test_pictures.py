@@ -14,12 +14,13 @@ import pytest
 
 from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.entries import EntryStatus, Kind, TurnStatus
-from local_agent.domain.errors import LocalAgentError, UsageError
+from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
 from local_agent.domain.events import Event, Notice, TurnEnded
 from local_agent.domain.pictures import Picture
 from local_agent.domain.requests import MISSING
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
+from tests.proofs.faulty_disk import FaultyDisk, failing
 from tests.runtime.opened import events_of, opened
 from tests.support.ollama_server import HostedServer, ModelSpec, OllamaServer, Turn, error
 from tests.support.pictures import drawn, huge_png, turned
@@ -328,3 +329,34 @@ async def test_a_stopped_question_keeps_its_pictures(home: Path, server: OllamaS
         if entries:
             assert entries[-1].pictures == (cat,) and entries[-1].status is EntryStatus.SETTLED
         assert end(await ask(conversation, "Again", cat)) is TurnStatus.SETTLED
+
+
+async def test_pictures_wait_with_their_question_while_nothing_can_be_written(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("A cat.", "Still.")
+    async with failing(home, server.url) as bench:
+        cat = await picture(bench.runtime)
+        conversation = bench.runtime.new_conversation()
+        bench.disk.fault, bench.disk.first, bench.disk.last = FaultyDisk.protect, 1, 1 << 30
+        await ask(conversation, "What is it?", cat)
+        await ask(conversation, "Sure?")
+        assert sent(server) == [[cat.sha256], [], []]
+        assert conversation.unsaved
+        assert [entry.pictures for entry in (await conversation.tail()).entries] == [(cat,), (), (), ()]
+        with pytest.raises(StoreError, match="What is on screen is not saved yet"):
+            await conversation.forget_pictures()
+        aside = conversation.set_aside()
+        assert aside is not None and "[picture] cat.png 8x6 87 B" in aside.read_text()
+        bench.disk.mend()
+        bench.disk.last = 0
+        await conversation.save()
+        assert not conversation.unsaved
+        assert await conversation.forget_pictures() == 1
+        handle = conversation.handle
+        await conversation.close()
+        assert await bench.runtime.pictures.unused() == []
+    async with opened(home, server.url) as runtime:
+        stored = await runtime.preview(handle)
+        assert [entry.text for entry in stored.entries][:2] == ["What is it?", "A cat."]
+        assert stored_file(home, cat).exists()
