@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
@@ -19,6 +19,9 @@ from local_agent.tui.lines import Line, selected_text
 
 if TYPE_CHECKING:
     from local_agent.domain.finding import Sought
+
+DRAWN_ROWS = 200
+"""Of one view; of more only those in view are kept as they were drawn."""
 
 
 class Marking:
@@ -39,6 +42,9 @@ class LinesView(Widget):
     DEFAULT_CSS = """
     LinesView { width: 1fr; height: auto; }
     """
+
+    drawn = False
+    """True once rows of it are kept as they were drawn."""
 
     def lines_for(self, width: int) -> Sequence[Line]:
         """The rows for ``width`` cells."""
@@ -63,6 +69,17 @@ class LinesView(Widget):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self.lines_for(width)) if width else 0
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if len(self._styles_cache._cache) > DRAWN_ROWS:
+            self.forget_drawn()
+        self.drawn = True
+        return super().render_lines(crop)
+
+    def forget_drawn(self) -> None:
+        """Give back what rows were drawn with: a row holds some forty objects. It is drawn anew in view."""
+        self._styles_cache.clear()
+        self.drawn = False
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width

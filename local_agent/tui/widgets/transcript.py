@@ -61,6 +61,8 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
         """Held while the window moves: what is read for one place must not be put at another."""
         self._anchor_wanted = True
         self._catching_up = False
+        self._drawn_at = 0.0
+        """Where the view was when rows out of sight were forgotten last."""
 
     @property
     def at_end(self) -> bool:
@@ -186,12 +188,24 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
+        if abs(new_value - self._drawn_at) > self.size.height:
+            self._drawn_at = new_value
+            self._forget_far_rows()
         if new_value < old_value:
             self._look_above()
         else:
             self._look_below()
             if self.end_mounted and self.window.items and new_value >= self.max_scroll_y:
                 self.follow()
+
+    def _forget_far_rows(self) -> None:
+        """What was drawn of views that are out of sight by a screenful costs more memory than their text."""
+        top, height = self.scroll_y, self.size.height
+        for view in self.children:
+            if isinstance(view, LinesView) and view.drawn:
+                region = view.virtual_region
+                if region.bottom < top - height or region.y > top + 2 * height:
+                    view.forget_drawn()
 
     def release_anchor(self) -> None:
         super().release_anchor()
