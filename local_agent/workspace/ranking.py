@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 WEIGHED = 4_000
@@ -29,12 +29,10 @@ class Ranking:
         for length in sorted(by_length):
             self.paths += sorted(by_length[length])
         folded = [_folded(path) for path in self.paths]
-        # One text is searched much faster than a list: a line break stands before each path, and at the end.
-        self._text = "\n".join(("", *folded, ""))
-        self._begins = array("L", _begins(folded))
-        shared: dict[str, str] = {}
-        names = (path[path.rfind("/", 0, -1) + 1 :] for path in folded)
-        self._names = [shared.setdefault(name, name) for name in names]
+        self._text = _Joined(folded)
+        self._names = _Joined([_name(path) for path in folded])
+        self._apart_before: tuple[str, Sequence[int]] | None = None
+        """A query and all that holds its letters in their order: what a longer one can find at most."""
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -55,32 +53,27 @@ class Ranking:
         if "/" in wanted:
             for part in (f"\n{wanted}", f"/{wanted}"):
                 # A folder that is written out is not what is looked for: what lies in it is.
-                yield from (each for each in self._holding(part) if not f"\n{self._at(each)}".endswith(part))
-            yield from self._holding(wanted)
+                yield from (
+                    each for each in self._text.holding(part) if not f"\n{self._at(each)}".endswith(part)
+                )
+            yield from self._text.holding(wanted)
         else:
-            yield from (number for number, name in enumerate(self._names) if name.startswith(wanted))
+            yield from self._names.holding(f"\n{wanted}")
             yield from self._by_name(wanted)
         yield from self._apart(wanted)
 
     def _at(self, number: int) -> str:
         return _folded(self.paths[number])
 
-    def _holding(self, part: str) -> Iterator[int]:
-        find = self._text.find
-        place = find(part)
-        while place >= 0:
-            yield bisect_right(self._begins, place) - 1
-            place = find(part, place + 1)
-
     def _by_name(self, wanted: str) -> list[int]:
         """What holds these letters together: where a word of the name begins, in the name, in its folders."""
-        names = self._names
         begin, inside, above = [], [], []
-        for number in islice(self._holding(wanted), WEIGHED):
-            place = names[number].find(wanted)
+        for number in islice(self._text.holding(wanted), WEIGHED):
+            name = _name(self._at(number))
+            place = name.find(wanted)
             if place < 0:
                 above.append(number)
-            elif names[number][place - 1] in _STARTS:
+            elif name[place - 1] in _STARTS:
                 begin.append(number)
             else:
                 inside.append(number)
@@ -89,13 +82,39 @@ class Ranking:
     def _apart(self, wanted: str) -> list[int]:
         """What holds the letters in this order, those first that begin words with them."""
         # Possessive: each letter is taken at its first place, so that no path is read twice.
-        letters = (f"[^\n{each}]*+{each}" for each in map(re.escape, wanted))
-        matches = re.finditer("\n" + "".join(letters), self._text)
-        weighed = []
-        for match in islice(matches, WEIGHED):
-            number = bisect_right(self._begins, match.start()) - 1
-            weighed.append((_looseness(wanted, self._at(number)), number))
-        return [number for _, number in sorted(weighed)]
+        in_order = re.compile("\n" + "".join(f"[^\n{each}]*+{each}" for each in map(re.escape, wanted)))
+        before = self._apart_before
+        if before is not None and wanted.startswith(before[0]):
+            numbers = [each for each in before[1] if in_order.match(f"\n{self._at(each)}")]
+        else:
+            numbers = list(islice(self._text.matching(in_order), WEIGHED))
+        self._apart_before = (wanted, numbers) if len(numbers) < WEIGHED else None
+        return [each for _, each in sorted((_looseness(wanted, self._at(each)), each) for each in numbers)]
+
+
+class _Joined:
+    """Lines in one text, which is searched much faster than a list of them."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        # A line break stands before each, and at the end.
+        self._text = "\n".join(("", *lines, ""))
+        self._begins = array("L", _begins(lines))
+
+    def holding(self, part: str) -> Iterator[int]:
+        """The numbers of the lines that hold ``part``, once for each time."""
+        find = self._text.find
+        place = find(part)
+        while place >= 0:
+            yield bisect_right(self._begins, place) - 1
+            place = find(part, place + 1)
+
+    def matching(self, pattern: re.Pattern[str]) -> Iterator[int]:
+        """The numbers of the lines that an expression for a line break and what follows matches."""
+        return (bisect_right(self._begins, match.start()) - 1 for match in pattern.finditer(self._text))
+
+
+def _name(path: str) -> str:
+    return path[path.rfind("/", 0, -1) + 1 :]
 
 
 def _folded(text: str) -> str:

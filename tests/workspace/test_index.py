@@ -190,3 +190,18 @@ def test_what_was_taken_before_is_offered_first(tmp_path: Path) -> None:
     assert index.find("").paths[0] == "file7.py"
     assert index.find("file").paths[:2] == ["file0.py", "file7.py"]
     assert len(set(index.find("").paths)) == 9
+
+
+def test_a_hundred_thousand_names_are_searched_within_a_key(tmp_path: Path) -> None:
+    words = ("polish", "rename", "server", "parser", "picture", "window", "model")
+    paths = [
+        f"{words[a % 7]}_{a}/{words[b % 7]}-{b}/{words[c % 7]}_{words[(a + c) % 7]}{c}.py"
+        for a in range(50)
+        for b in range(20)
+        for c in range(100)
+    ]
+    ranking = Ranking(paths)
+    for query in ("s", "py", "server_picture42", "spw42", "zq", "window-3/mod"):
+        begin = time.thread_time()
+        ranking.find(query)
+        assert time.thread_time() - begin < 0.5, f"{query}: ten times the budget"
