@@ -325,7 +325,8 @@ async def test_the_strip_leaves_room_in_every_size(
         await until(chat.pilot, lambda: len(names(chat)) == 4)
         await chat.type("words")
         lines = screen_text(chat.pilot).splitlines()
-        assert sum("] " in line and "x" in line for line in lines) >= 4
+        # In a low terminal one line stands for all.
+        assert sum("[" in line for line in lines) == (4 if size[1] > 12 else 1)
         assert any("words" in line for line in lines)
         assert chat.screen.composer.region.height >= 1
 

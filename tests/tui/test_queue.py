@@ -9,6 +9,7 @@ import pytest
 from local_agent.domain.drafts import Prompt
 from local_agent.tui.prompt_queue import PromptQueue
 from local_agent.tui.screens.queue import QueueScreen
+from local_agent.tui.widgets.queue_strip import QueueStrip
 from tests.support.ollama_server import OllamaServer, Turn, gate, say
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import screen_text, until
@@ -114,6 +115,27 @@ async def test_a_prompt_that_is_sent_meanwhile_leaves_the_list(home: Path, serve
         await chat.pilot.press("enter", "delete", "escape")
         await closed(chat)
         await chat.answered(3)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 20), (30, 12)])
+async def test_what_waits_leaves_room_to_write(
+    home: Path, server: OllamaServer, size: tuple[int, int]
+) -> None:
+    server.script(Turn(say("Half"), gate("never")))
+    async with chatting(home, server.url, size=size) as chat:
+        await chat.ready()
+        await chat.send("first")
+        await until(chat.pilot, lambda: chat.replies)
+        for number in range(5):
+            await chat.send(f"prompt {number} and some more words")
+        await chat.type("draft")
+        await until(chat.pilot, lambda: "prompt 4" in screen_text(chat.pilot))
+        lines = screen_text(chat.pilot).splitlines()
+        assert any("draft" in line for line in lines)
+        assert sum("prompt " in line for line in lines) == (3 if size[1] > 12 else 1)
+        assert ("2 more before" if size[1] > 12 else "5 next") in screen_text(chat.pilot)
+        await chat.pilot.click(QueueStrip)
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, QueueScreen))
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24), (40, 20), (30, 12)])

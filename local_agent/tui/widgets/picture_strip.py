@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.content import Content
-from textual.widgets import Static
 
 from local_agent.domain.pictures import Picture
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.quantities import size
+from local_agent.tui.widgets.composer_strip import ComposerStrip
+
+SHORT_CELLS = 12
+"""Of a name, where all of them share a line."""
+LEAST_CELLS = 8
+SIDES = 4
 
 
-class PictureStrip(Static):
+class PictureStrip(ComposerStrip):
     """Hidden while there is none."""
-
-    DEFAULT_CSS = """
-    PictureStrip { height: auto; padding: 0 2; color: $text-muted; display: none; }
-    PictureStrip.-any { display: block; }
-    """
 
     def __init__(self, glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
@@ -27,19 +27,23 @@ class PictureStrip(Static):
 
     def show(self, pictures: Sequence[Picture], checking: Sequence[str]) -> None:
         """Draw a line for each picture, and for each file that is being looked at."""
-        self.set_class(bool(pictures or checking), "-any")
-        width = max(8, self.app.size.width - 4)
+        width = self.app.size.width - SIDES
         lines = [badge(number, picture, width) for number, picture in enumerate(pictures, 1)]
-        for name in checking:
-            line = Content(f"checking {one_line(name, 200)} {self._glyphs.ellipsis}")
-            lines.append(line.truncate(width, ellipsis=True))
-        self.update(Content("\n").join(lines))
+        lines += [Content(f"checking {one_line(name, 200)} {self._glyphs.ellipsis}") for name in checking]
+        if len(lines) < 2:
+            self.draw(lines)
+            return
+        named = (_named(number, each, SHORT_CELLS) for number, each in enumerate(pictures, 1))
+        self.draw(lines, Content("  ").join([*lines[len(pictures) :], *named]))
 
 
 def badge(number: int, picture: Picture, width: int) -> Content:
-    """``[1] name.png 640x480 120 kB``, its name cut where it is too long for ``width`` cells."""
-    facts = f"{picture.width}x{picture.height} {size(picture.size)}"
-    first = f"[{number}] "
-    room = max(width - len(first) - len(facts) - 1, 8)
-    name = Content.styled(one_line(picture.name, 200), "$text").truncate(room, ellipsis=True)
-    return Content.assemble((first, "$text-primary"), name, f" {facts}").truncate(width, ellipsis=True)
+    """``[1] name.png 640x480 120 kB``, the name cut where there is no room for it."""
+    facts = f" {picture.width}x{picture.height} {size(picture.size)}"
+    room = max(width - len(facts) - len(f"[{number}] "), LEAST_CELLS)
+    return Content.assemble(_named(number, picture, room), facts)
+
+
+def _named(number: int, picture: Picture, cells: int) -> Content:
+    name = Content.styled(one_line(picture.name, 200), "$text").truncate(cells, ellipsis=True)
+    return Content.assemble((f"[{number}] ", "$text-primary"), name)

@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 from textual.content import Content
-from textual.widgets import Static
 
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.text import one_line
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.prompt_queue import PromptQueue
+from local_agent.tui.quantities import counted
+from local_agent.tui.widgets.composer_strip import ComposerStrip
 
 SHOWN = 3
 
 
-class QueueStrip(Static):
-    """Hidden while nothing waits."""
-
-    DEFAULT_CSS = """
-    QueueStrip { height: auto; padding: 0 2; color: $text-muted; display: none; }
-    QueueStrip.-waiting { display: block; }
-    """
+class QueueStrip(ComposerStrip):
+    """Hidden while nothing waits; a click opens all of it."""
 
     def __init__(self, glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
         self._glyphs = glyphs
+        self._shown: tuple[tuple[Prompt, ...], bool] = ((), False)
 
     def show(self, queue: PromptQueue) -> None:
         """Draw the newest of what waits."""
-        self.set_class(bool(queue), "-waiting")
         prompts = queue.prompts
+        # It is asked to at every key; each update lays the screen out again.
+        if (shown := (prompts, bool(queue.held))) == self._shown:
+            return
+        self._shown = shown
         word = "held" if queue.held else "next"
-        lines = [
-            Content.assemble(f"{word}  ", (one_line(prompt.text, 200), "$text")).truncate(
-                max(8, self.app.size.width - 4), ellipsis=True
-            )
-            for prompt in prompts[-SHOWN:]
-        ]
+        lines = [Content.assemble(f"{word}  ", (_words(prompt), "$text")) for prompt in prompts[-SHOWN:]]
         if len(prompts) > SHOWN:
-            lines.insert(0, Content(f"{self._glyphs.ellipsis} {len(prompts) - SHOWN} more before"))
+            more = f"{self._glyphs.ellipsis} {len(prompts) - SHOWN} more before"
+            lines.insert(0, Content(f"{more} {self._glyphs.dot} alt+q shows all"))
         if queue.held:
-            lines.append(Content(f"up takes it back {self._glyphs.dot} esc drops it"))
-        self.update(Content("\n").join(lines))
+            hints = ("up takes it back", "esc drops it", "alt+q shows all")
+            lines.append(Content(f" {self._glyphs.dot} ".join(hints)))
+        short = (
+            Content.assemble(f"{len(prompts)} {word}  ", (_words(prompts[-1]), "$text")) if prompts else None
+        )
+        self.draw(lines, short)
+
+    async def on_click(self) -> None:
+        await self.screen.run_action("command('/queue')")
+
+
+def _words(prompt: Prompt) -> str:
+    """What it says; of one without words, what goes along."""
+    return one_line(prompt.text[:400], 200) or counted(len(prompt.pictures), "picture")
