@@ -133,13 +133,13 @@ class LocalAgentApp(App[ExitReport | None]):
         return self._attention
 
     def copy_to_clipboard(self, text: str) -> None:
-        from local_agent.tui.clipboard import SENT_AT_MOST, clipboard_tool, give_to_tool, wrapped_osc52
+        from local_agent.tui.clipboard import SENT_AT_MOST, clipboard_tools, give_to_tool, wrapped_osc52
 
         text = normalise(text)
-        tool = clipboard_tool()
-        if tool is not None:
+        size = len(text.encode())
+        for tool in clipboard_tools(size):
             self.run_worker(partial(give_to_tool, tool, text), thread=True, group="clipboard")
-        if len(text.encode()) <= SENT_AT_MOST:
+        if size <= SENT_AT_MOST:
             super().copy_to_clipboard(text)
             wrapped = wrapped_osc52(text)
             if wrapped and self._driver is not None:

@@ -33,11 +33,25 @@ def wrapped_osc52(text: str, environment: Mapping[str, str] = os.environ) -> str
     return ""
 
 
-def clipboard_tool(environment: Mapping[str, str] = os.environ) -> Sequence[str] | None:
+def clipboard_tools(size: int, environment: Mapping[str, str] = os.environ) -> list[Sequence[str]]:
+    """The commands that are to be given a text of ``size`` bytes beside the terminal."""
+    tools: list[Sequence[str]] = []
+    if (
+        environment.get("TMUX")
+        and size <= SENT_AT_MOST
+        and shutil.which("tmux", path=environment.get("PATH"))
+    ):
+        # As tmux comes it takes no clipboard from programs and hands nothing on, but does this.
+        tools.append(("tmux", "load-buffer", "-w", "-"))
+    desktop = desktop_tool(environment)
+    return tools if desktop is None else [*tools, desktop]
+
+
+def desktop_tool(environment: Mapping[str, str] = os.environ) -> Sequence[str] | None:
     """The command that sets the clipboard of the desktop that the person sits at; None over SSH."""
     if any(environment.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")):
         return None
-    tools: list[Sequence[str]] = []
+    tools: list[tuple[str, ...]] = []
     if sys.platform == "darwin":
         tools.append(("pbcopy",))
     if environment.get("WAYLAND_DISPLAY"):
@@ -49,7 +63,7 @@ def clipboard_tool(environment: Mapping[str, str] = os.environ) -> Sequence[str]
 
 
 def give_to_tool(tool: Sequence[str], text: str) -> None:
-    """Wait until the tool has taken the text; its failure is only logged: the terminal has it, too."""
+    """Wait until a tool has taken the text; its failure is only logged: the terminal has it, too."""
     quiet = subprocess.DEVNULL
     try:
         # Those for X and Wayland stay in the background to serve the text: nothing of ours may wait for them.

@@ -10,7 +10,7 @@ from textual.app import App
 
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.text import sanitise
-from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, clipboard_tool
+from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, desktop_tool
 from local_agent.tui.quantities import size
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def copy(app: App[Any], text: str, what: str) -> None:
     """Put a text into the clipboard and say so; ``what`` begins the sentence."""
     app.copy_to_clipboard(text)
     count = len(text.encode("utf-8", "replace"))
-    if count <= COMMON_LIMIT or clipboard_tool() is not None:
+    if count <= COMMON_LIMIT or desktop_tool() is not None:
         app.notify(f"{what} is in the clipboard.", markup=False)
     elif count <= SENT_AT_MOST:
         line = f"{what} was sent to the terminal: {size(count)}, and many take no more than 75 kB."

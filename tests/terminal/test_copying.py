@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import re
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.support.machine import Machine
 from tests.support.ollama_server import OllamaServer
 from tests.support.terminal import Key, Terminal, until
-from tests.terminal.steps import ask, leave
+from tests.terminal.steps import ask, leave, submit
 
 pytestmark = pytest.mark.terminal
 
@@ -65,6 +67,21 @@ def test_the_terminal_is_sent_what_was_written(machine: Machine, server: OllamaS
         if inside == "nothing":
             assert b"\x1bP" not in terminal.raw
         back_and_leave(terminal)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_a_tmux_as_it_comes_hands_it_on(machine: Machine, server: OllamaServer) -> None:
+    server.script(ANSWER)
+    with TemporaryDirectory(prefix="la-") as folder:
+        socket = f"{folder}/s"  # a path of at most 107 bytes
+        with machine.terminal(shell=f"tmux -S {socket} -f /dev/null new-session local-agent") as terminal:
+            ask(terminal, "how?")
+            terminal.wait_for("make it")
+            terminal.send("\x1bc")
+            until(lambda: base64.b64encode(ANSWER.encode()) in terminal.clipboard)
+            # With the program its session ends, and with that the server.
+            submit(terminal, "/exit")
+            assert terminal.wait_exit() == 0
 
 
 def test_a_tool_of_the_desktop_gets_it_unless_the_person_sits_elsewhere(

@@ -13,7 +13,7 @@ from textual.selection import SELECT_ALL, Selection
 from textual.widget import Widget
 
 from local_agent.domain.entries import Entry, Kind, Origin, Slice, Turn, TurnStatus, Usage
-from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, clipboard_tool
+from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, desktop_tool
 from local_agent.tui.copying import copy
 from local_agent.tui.glyphs import UNICODE
 from local_agent.tui.screens.link import LinkDialog
@@ -254,7 +254,7 @@ async def test_a_desktop_tool_gets_it_too_but_not_over_ssh(
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    assert clipboard_tool({"PATH": str(tmp_path), "WAYLAND_DISPLAY": "w", "SSH_TTY": "/dev/pts/1"}) is None
+    assert desktop_tool({"PATH": str(tmp_path), "WAYLAND_DISPLAY": "w", "SSH_TTY": "/dev/pts/1"}) is None
     async with chatting(home, server.url) as chat:
         await chat.ready()
         copy(chat.app, "tä\udc80\t", "It")
