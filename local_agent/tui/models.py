@@ -35,7 +35,7 @@ class Models:
     """Made when it is first wanted: a start needs none of this."""
 
     def __init__(self, screen: ChatScreen, runtime: Runtime) -> None:
-        self.pulls = Pulls(screen, runtime.models.pull, self._pull_ended)
+        self.pulls = Pulls(screen, runtime.models.pull, self._pulls_changed, self._pull_ended)
         self._screen = screen
         self._runtime = runtime
         self._seen: Inventory | None = None
@@ -192,8 +192,12 @@ class Models:
             self._line = PullLine(self.pulls, PULL_KEY, self._screen.glyphs)
             await self._screen.mount(self._line, before=self._screen.pane)
 
+    def _pulls_changed(self) -> None:
+        if self._line is not None:
+            self._line.look()
+
     def _pull_ended(self, pull: Pull) -> None:
-        """Say it where the person is, unless the screen of the pull does."""
+        """Say where the person is why a pull failed, unless the screen of the pull does."""
         from local_agent.tui.screens.pull import PullScreen
 
         if self._screen.conversation is not None and not self._screen.conversation.model:

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.worker import Worker
 
 from local_agent.domain.errors import LocalAgentError
-from local_agent.domain.models import PullProgress
+from local_agent.domain.models import PullProgress, full_name
 from local_agent.tui.pull_meter import PullMeter
 
 Fetch = Callable[[str], AsyncGenerator[PullProgress, None]]
@@ -47,12 +47,20 @@ class Pull:
 class Pulls:
     """At most one pull of a name at a time; several names may come at once.
 
-    ``ended`` is told of each pull that came to an end by itself.
+    ``changed`` is called when one begins, ends or was looked at, ``ended`` with each that came to an end by
+    itself. ``x`` and ``x:latest`` are one name.
     """
 
-    def __init__(self, screen: Screen[Any], fetch: Fetch, ended: Callable[[Pull], None]) -> None:
+    def __init__(
+        self,
+        screen: Screen[Any],
+        fetch: Fetch,
+        changed: Callable[[], None],
+        ended: Callable[[Pull], None],
+    ) -> None:
         self._screen = screen
         self._fetch = fetch
+        self._changed = changed
         self._ended = ended
         self._pulls: dict[str, Pull] = {}
 
@@ -68,12 +76,13 @@ class Pulls:
 
     def begin(self, name: str) -> Pull:
         """Fetch a model, or go on where it was left; a pull of it that runs already is given."""
-        known = self._pulls.get(name)
+        known = self._pulls.get(full_name(name))
         if known is not None and known.running:
             return known
-        self._pulls.pop(name, None)
-        pull = self._pulls[name] = Pull(name)
+        self._pulls.pop(full_name(name), None)
+        pull = self._pulls[full_name(name)] = Pull(name)
         pull.worker = self._screen.run_worker(self._run(pull), name=name, group="pull")
+        self._changed()
         return pull
 
     def stop(self, pull: Pull) -> None:
@@ -81,12 +90,14 @@ class Pulls:
         if pull.running and pull.worker is not None:
             pull.stage = PullStage.STOPPED
             pull.worker.cancel()
+            self._changed()
 
     def forget(self, name: str) -> None:
         """The person has seen how the pull of this model ended, or uses the model."""
-        pull = self._pulls.get(name)
+        pull = self._pulls.get(full_name(name))
         if pull is not None and not pull.running:
-            del self._pulls[name]
+            del self._pulls[full_name(name)]
+            self._changed()
 
     async def _run(self, pull: Pull) -> None:
         try:
@@ -97,4 +108,5 @@ class Pulls:
             pull.stage, pull.problem = PullStage.FAILED, error
         else:
             pull.stage = PullStage.DONE
+        self._changed()
         self._ended(pull)

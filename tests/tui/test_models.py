@@ -41,7 +41,9 @@ async def picker(chat: Chat, count: int) -> ModelsScreen:
     await until(chat.pilot, lambda: isinstance(chat.app.screen, ModelsScreen))
     screen = chat.app.screen
     assert isinstance(screen, ModelsScreen)
-    await until(chat.pilot, lambda: len(screen.shown) == count and "Models · http" in screen_text(chat.pilot))
+    await until(
+        chat.pilot, lambda: len(screen.browser.shown) == count and "Models · http" in screen_text(chat.pilot)
+    )
     return screen
 
 
@@ -66,15 +68,18 @@ async def test_the_list_is_arranged_narrowed_and_gives_the_model_that_answers_ne
             await chat.ready()
             assert chat.screen.conversation is not None and chat.screen.conversation.model == "qwen3:4b"
             screen = await picker(chat, 4)
-            assert [model.name for model in screen.shown[2:]] == ["huge:400b", "nomic-embed-text:latest"]
-            assert screen.selected is not None and screen.selected.name == "qwen3:4b"
+            assert [model.name for model in screen.browser.shown[2:]] == [
+                "huge:400b",
+                "nomic-embed-text:latest",
+            ]
+            assert screen.browser.selected is not None and screen.browser.selected.name == "qwen3:4b"
             await until(chat.pilot, lambda: "family qwen3" in flat(chat) and "memory about" in flat(chat))
             assert "✗ too big" in screen_text(chat.pilot)
             await chat.type("nomic")
             await chat.pilot.press("enter")
             await until(chat.pilot, lambda: "makes embeddings and does not chat" in flat(chat))
             screen.filter_input.value = "vision"
-            await until(chat.pilot, lambda: [model.name for model in screen.shown] == ["gemma3:12b"])
+            await until(chat.pilot, lambda: [model.name for model in screen.browser.shown] == ["gemma3:12b"])
             await chat.pilot.press("enter")
             await until(chat.pilot, lambda: "gemma3:12b" in header(chat))
             await chat.send("Who are you?")
@@ -90,21 +95,21 @@ async def test_a_look_again_keeps_place_and_filter_and_unloading_is_seen(home: P
             await chat.send("Hello")
             await chat.answered(1)
             screen = await picker(chat, 4)
-            assert screen.shown[0].info.loaded and screen.shown[0].speed is not None
+            assert screen.browser.shown[0].info.loaded and screen.browser.shown[0].speed is not None
             await chat.type("a")
             await chat.pilot.press("down")
-            kept = screen.selected
-            assert kept is not None and screen.row_list.highlighted == 1
+            kept = screen.browser.selected
+            assert kept is not None and screen.browser.row_list.highlighted == 1
             server.models["another:1b"] = ModelSpec("another:1b")
             await chat.pilot.press("f5")
-            await until(chat.pilot, lambda: "another:1b" in [model.name for model in screen.shown])
-            assert screen.selected is not None and screen.selected.name == kept.name
+            await until(chat.pilot, lambda: "another:1b" in [model.name for model in screen.browser.shown])
+            assert screen.browser.selected is not None and screen.browser.selected.name == kept.name
             assert screen.filter_input.value == "a"
             screen.filter_input.value = "qwen"
-            await until(chat.pilot, lambda: [model.name for model in screen.shown] == ["qwen3:4b"])
+            await until(chat.pilot, lambda: [model.name for model in screen.browser.shown] == ["qwen3:4b"])
             await chat.pilot.press("f8")
             await until(chat.pilot, lambda: "qwen3:4b is unloaded." in screen_text(chat.pilot))
-            assert not screen.shown[0].info.loaded
+            assert not screen.browser.shown[0].info.loaded
             await chat.pilot.press("f8")
             await until(chat.pilot, lambda: "qwen3:4b is not loaded." in screen_text(chat.pilot))
             await chat.pilot.press("f2")

@@ -91,7 +91,8 @@ class CommandScreen(Protocol):
 
 
 Completer = Callable[..., Awaitable[Sequence[str]]]
-"""Takes the screen and what is typed: what the argument at the cursor may become, best first; it is quoted as it is taken."""
+"""Takes the screen and what is typed: what the argument at the cursor may become, best first. It is quoted
+as it is taken."""
 
 
 class Command(NamedTuple):

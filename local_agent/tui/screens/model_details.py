@@ -22,7 +22,7 @@ from local_agent.tui.widgets.model_details import Details, details_lines
 from local_agent.tui.widgets.typeset_view import TypesetView
 
 if TYPE_CHECKING:
-    from local_agent.tui.screens.models import ModelSource
+    from local_agent.tui.widgets.model_browser import ModelSource
 
 
 class ModelDetailsScreen(Screen[None]):

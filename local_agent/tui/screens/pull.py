@@ -22,7 +22,7 @@ from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.line_input import LineInput
 from local_agent.tui.widgets.panel import Panel
 
-TICK_SECONDS = 0.1
+TICK_SECONDS = 0.2
 
 
 class PullScreen(ModalScreen[str | None]):

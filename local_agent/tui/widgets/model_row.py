@@ -59,7 +59,7 @@ class ModelRow:
     def _speed(self) -> str:
         speed = self._model.speed
         rate = speed.tokens_per_second if speed is not None else None
-        return f"{rate:.0f} tok/s" if rate is not None else ""
+        return f"{tokens(round(rate))} tok/s" if rate is not None else ""
 
     def _abilities(self) -> str:
         """Each at its own place, so that one looks down a column for it."""

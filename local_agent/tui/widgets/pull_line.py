@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import monotonic
 
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Static
 
 from local_agent.domain.text import one_line
@@ -27,13 +28,21 @@ class PullLine(Static):
         self._pulls = pulls
         self._key = key
         self._glyphs = glyphs
+        self._ticking: Timer | None = None
 
     def on_mount(self) -> None:
-        self.set_interval(TICK_SECONDS, self.look)
+        self._ticking = self.set_interval(TICK_SECONDS, self.look)
+        self.look()
+
+    def on_resize(self) -> None:
         self.look()
 
     def look(self) -> None:
-        """Draw how far they are."""
+        """Draw how far they are, again and again for as long as something comes."""
+        if self._ticking is not None and self._pulls.running:
+            self._ticking.resume()
+        elif self._ticking is not None:
+            self._ticking.pause()
         pull = self._pulls.latest
         self.set_class(pull is not None, "-busy")
         if pull is not None:
