@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from local_agent.tui.commands.table import COMMANDS, CommandScreen
-from local_agent.tui.thinking_modes import WORDS
 
 if TYPE_CHECKING:
     from local_agent.tui.models import Models
@@ -29,6 +28,8 @@ async def _names_and_words(screen: ModelScreen, typed: str) -> Sequence[str]:
 
 
 async def _ways(screen: CommandScreen, typed: str) -> Sequence[str]:
+    from local_agent.tui.thinking_modes import WORDS  # the table is built for the first paint
+
     return [word for word in WORDS if word.startswith(typed.lower())]
 
 
