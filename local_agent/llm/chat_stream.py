@@ -12,6 +12,7 @@ import httpx
 
 from local_agent.domain.errors import ModelError
 from local_agent.domain.ports import DonePart, StreamPart, TextPart
+from local_agent.llm.body import Body
 from local_agent.llm.error_words import Words, read_error
 from local_agent.llm.failures import Explainer, cut_off
 from local_agent.llm.host import ServerAddress
@@ -29,18 +30,16 @@ _AFTER_DONE_SECONDS = 0.5
 
 
 async def stream_reply(
-    http: httpx.AsyncClient, address: ServerAddress, model: str, content: bytes
+    http: httpx.AsyncClient, address: ServerAddress, model: str, body: Body
 ) -> AsyncGenerator[StreamPart, None]:
-    """Send one request and yield its reply; what arrived is yielded before a ``ModelError`` is raised.
-
-    ``content`` is the JSON of the request.
-    """
+    """Send one request and yield its reply; what arrived is yielded before a ``ModelError`` is raised."""
     explain = Explainer(address, model)
     reply = _Reply()
     failure: ModelError | None = None
     begun = False
     try:
-        async with http.stream("POST", "/api/chat", content=content, headers=_HEADERS) as response:
+        headers = {**_HEADERS, "Content-Length": str(len(body))}
+        async with http.stream("POST", "/api/chat", content=body.pieces(), headers=headers) as response:
             begun = True
             if response.status_code != 200:
                 raise explain.status(response.status_code, await error_words(response), response.headers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -12,12 +11,13 @@ import httpx
 from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.models import ModelInfo, PullProgress, ServerState
 from local_agent.domain.ports import ChatRequest, NoticePart, StreamPart
+from local_agent.llm.body import Body
 from local_agent.llm.chat_stream import TIMEOUT, stream_reply
 from local_agent.llm.failures import Unanswered, closed
 from local_agent.llm.host import ServerAddress, is_this_machine, without_variable
 from local_agent.llm.inventory import Inventory
 from local_agent.llm.pull import pull
-from local_agent.llm.wire import chat_body, encoded, knows_truncate
+from local_agent.llm.wire import chat_body, knows_truncate
 
 with without_variable():
     import ollama
@@ -101,16 +101,16 @@ class OllamaBackend:
         retries = _Retries()
         while True:
             think = None if digest in self._no_thinking else request.think
-            content = await asyncio.to_thread(
-                _content,
+            value = chat_body(
                 request,
                 window=not (model and model.proxied),
                 truncate_known=knows_truncate(version),
                 think=think,
             )
+            body = Body(value, request.messages, request.picture_bytes)
             begun = False
             try:
-                async with aclosing(stream_reply(self._http, self._address, request.model, content)) as parts:
+                async with aclosing(stream_reply(self._http, self._address, request.model, body)) as parts:
                     async for part in parts:
                         begun = True
                         yield part
@@ -154,11 +154,6 @@ class OllamaBackend:
             if error.kind is ModelErrorKind.UNREACHABLE:
                 raise
             return None
-
-
-def _content(request: ChatRequest, *, window: bool, truncate_known: bool, think: bool | str | None) -> bytes:
-    body = chat_body(request, window=window, truncate_known=truncate_known, think=think)
-    return encoded(body) if request.picture_bytes else json.dumps(body).encode()
 
 
 class _Retries:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import secrets
 from collections.abc import Iterator, Mapping
@@ -25,14 +24,14 @@ ReplyPart = ThinkingPart | TextPart | CallPart
 def chat_body(
     request: ChatRequest, *, window: bool, truncate_known: bool, think: bool | str | None
 ) -> dict[str, object]:
-    """The JSON of a chat request; ``window`` false leaves the window to the server."""
+    """A chat request but for its pictures; ``window`` false leaves the window to the server."""
     options = {key: value for key, value in request.options.items() if key != "num_ctx"}
     if window:
         options["num_ctx"] = request.window
     options["num_predict"] = request.max_output
     body: dict[str, object] = {
         "model": request.model,
-        "messages": [_message(message, request.picture_bytes) for message in request.messages],
+        "messages": [_message(message) for message in request.messages],
         "stream": True,
         "options": options,
     }
@@ -46,14 +45,6 @@ def chat_body(
     return body
 
 
-def encoded(body: Mapping[str, object]) -> bytes:
-    """A request as JSON. To be done on a thread where pictures are in it: they take 4 ms a MiB.
-
-    Piece by piece, so that other threads get their turns between two pictures.
-    """
-    return b"".join(piece.encode() for piece in json.JSONEncoder().iterencode(body))
-
-
 def knows_truncate(version: str | None) -> bool:
     """Whether the server understands ``truncate``; one that does not say its version ignores it at worst."""
     numbers = [int(part) for part in (version or "").partition("-")[0].split(".") if part.isdigit()]
@@ -61,11 +52,8 @@ def knows_truncate(version: str | None) -> bool:
     return not any(numbers) or tuple(numbers) >= _TRUNCATE_SINCE
 
 
-def _message(message: Message, picture_bytes: Mapping[str, bytes]) -> dict[str, object]:
+def _message(message: Message) -> dict[str, object]:
     value: dict[str, object] = {"role": message.role, "content": message.content}
-    if message.pictures:
-        data = (picture_bytes[picture.sha256] for picture in message.pictures)
-        value["images"] = [base64.b64encode(each).decode("ascii") for each in data]
     if message.thinking:
         value["thinking"] = message.thinking
     if message.calls:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
+import random
 
 import pytest
 from hypothesis import given
@@ -14,8 +16,9 @@ from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import ChatRequest, TextPart, ThinkingPart
 from local_agent.domain.requests import Message
+from local_agent.llm.body import Body
 from local_agent.llm.leaked_thinking import LeakedThinking
-from local_agent.llm.wire import LineSplitter, chat_body, encoded, read_chunk
+from local_agent.llm.wire import LineSplitter, chat_body, read_chunk
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
@@ -97,17 +100,26 @@ def test_leaked_thinking_does_not_depend_on_pieces(text: str, places: list[int])
         assert whole == ("", text)
 
 
-def test_a_request_is_the_same_json_whether_it_is_written_at_once_or_in_pieces() -> None:
-    picture = Picture("a" * 64, "x.png", "image/png", 9, 2, 2)
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 3 * (1 << 16), 3 * (1 << 16) + 1, 1_000_000])
+async def test_pictures_are_written_in_pieces_that_join(size: int) -> None:
+    data = random.Random(size).randbytes(size)
+    picture, other = (Picture(letter * 64, "x.png", "image/png", 9, 2, 2) for letter in "ab")
     messages = (
         Message("system", "Be brief \u2028\x85 \U0001f600."),
-        Message("user", "", pictures=(picture, picture)),
+        Message("user", "", pictures=(picture, other, picture)),
         Message("assistant", "", calls=(ToolCall("1", "read", {"path": "a", "lines": [1, None, 2.5]}),)),
+        Message("user", "And?", pictures=(other,)),
     )
-    request = ChatRequest(
-        "m", messages, 4096, 512, options={"seed": 7}, picture_bytes={"a" * 64: b"\x00\xff?"}
-    )
-    body = chat_body(request, window=True, truncate_known=True, think="low")
+    request = ChatRequest("m", messages, 4096, 512, options={"seed": 7})
+    value = chat_body(request, window=True, truncate_known=True, think="low")
+    body = Body(value, messages, {picture.sha256: data, other.sha256: b"\x00\xff?"})
 
-    assert encoded(body) == json.dumps(body).encode()
-    assert json.loads(encoded(body))["messages"][1] == {"role": "user", "content": "", "images": ["AP8/"] * 2}
+    pieces = [piece async for piece in body.pieces()]
+    assert len(body) == sum(map(len, pieces)) and max(map(len, pieces)) <= 1 << 18
+    assert pieces == [piece async for piece in body.pieces()], "it can be sent again"
+    sent = json.loads(b"".join(pieces))
+    whole = base64.b64encode(data).decode()
+    assert [message.pop("images", None) for message in sent["messages"]] == [
+        None, [whole, "AP8/", whole], None, ["AP8/"],
+    ]  # fmt: skip
+    assert sent == json.loads(json.dumps(value))
