@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import re
 import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -69,19 +72,29 @@ def test_the_terminal_is_sent_what_was_written(machine: Machine, server: OllamaS
         back_and_leave(terminal)
 
 
+@contextmanager
+def tmux_socket() -> Iterator[str]:
+    """Where a tmux of our own listens, which is gone in the end; a path of at most 107 bytes."""
+    with TemporaryDirectory(prefix="la-") as folder:
+        try:
+            yield f"{folder}/s"
+        finally:
+            subprocess.run(["tmux", "-S", f"{folder}/s", "kill-server"], capture_output=True)
+
+
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 def test_a_tmux_as_it_comes_hands_it_on(machine: Machine, server: OllamaServer) -> None:
     server.script(ANSWER)
-    with TemporaryDirectory(prefix="la-") as folder:
-        socket = f"{folder}/s"  # a path of at most 107 bytes
-        with machine.terminal(shell=f"tmux -S {socket} -f /dev/null new-session local-agent") as terminal:
-            ask(terminal, "how?")
-            terminal.wait_for("make it")
-            terminal.send("\x1bc")
-            until(lambda: base64.b64encode(ANSWER.encode()) in terminal.clipboard)
-            # With the program its session ends, and with that the server.
-            submit(terminal, "/exit")
-            assert terminal.wait_exit() == 0
+    with (
+        tmux_socket() as socket,
+        machine.terminal(shell=f"tmux -S {socket} -f /dev/null new-session local-agent") as terminal,
+    ):
+        ask(terminal, "how?")
+        terminal.wait_for("make it")
+        terminal.send("\x1bc")
+        until(lambda: base64.b64encode(ANSWER.encode()) in terminal.clipboard)
+        submit(terminal, "/exit")
+        assert terminal.wait_exit() == 0
 
 
 def test_a_tool_of_the_desktop_gets_it_unless_the_person_sits_elsewhere(
