@@ -119,7 +119,7 @@ async def test_a_change_of_settings_counts_from_the_next_turn_on(home: Path, ser
         await events_of(conversation.ask(Prompt("One")))
         runtime.adopt(configured(home, server.url, CONFIG.replace("0.2", "0.9")), conversation)
         await events_of(conversation.ask(Prompt("Two")))
-    assert [chat.body["options"]["temperature"] for chat in server.chats] == [0.2, 0.9]  # type: ignore[index]
+    assert [chat.body["options"]["temperature"] for chat in server.chats] == [0.2, 0.9]  # type: ignore[index]  # an object
 
 
 async def test_a_refused_think_is_asked_once_without_and_never_again(
