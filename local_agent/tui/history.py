@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from local_agent.tui.widgets.window import Item
 
 TAIL_ENTRIES = 40
+SLICE_CHARACTERS = 100_000
+"""Of a part with more text only the newest entries are taken: all is typeset before any is seen."""
 SLICES_WHILE_LIVE = 10
 """How many parts are read upwards to reach an entry while the end must stay mounted."""
 INDENT = 3
@@ -52,6 +54,7 @@ class History:
         part = await self._read(before, TAIL_ENTRIES)
         if part is None:
             return False
+        part = _bounded(part)
         items = await self._items(part)
         if conversation is not self.conversation:
             return False
@@ -204,3 +207,13 @@ class History:
         width = self.transcript.content_width or FALLBACK_WIDTH
         written = self.conversation is not None and self.conversation.writer is not None
         return await stored_items(part, width - INDENT, self.glyphs, written=written)
+
+
+def _bounded(part: Slice) -> Slice:
+    """The newest entries of a part that have no more text than is typeset at once, but two at least."""
+    characters = 0
+    for taken, entry in enumerate(reversed(part.entries)):
+        characters += len(entry.text)
+        if characters > SLICE_CHARACTERS and taken >= 2:
+            return replace(part, entries=part.entries[-taken:], more=True)
+    return part

@@ -19,7 +19,7 @@ from tests.tui.pilots import until
 
 ENTRIES, SIZE = 10_000, 20_000
 TEXTS = 500
-PARTS = 8
+PARTS = 40
 """How many parts of the session are read upwards."""
 BUDGET = 30.0
 LIMIT = 60

@@ -299,3 +299,35 @@ async def test_long_replies_are_set_for_a_new_width_without_holding_the_loop_up(
             width = reply.size.width
             assert all(line.content.cell_length <= width for line in reply.lines_for(width))
         assert longest[0] < 4 * LONGEST_GAP * max(slow, calibration()), f"{longest[0]:.3f} s"
+
+
+async def test_no_drawn_rows_are_kept_of_what_is_out_of_sight(home: Path, server: OllamaServer) -> None:
+    handle = await long_session(home, 40)
+    async with chatting(home, server.url, resume=handle) as chat:
+        transcript = chat.screen.transcript
+        await until(chat.pilot, lambda: "question 39" in screen_text(chat.pilot))
+
+        def drawn() -> int:
+            return sum(len(view._styles_cache._cache) for view in transcript.children)
+
+        for _ in range(8):
+            await chat.pilot.press("pageup")
+            assert drawn() <= 4 * transcript.size.height
+        assert "question 39" not in screen_text(chat.pilot)
+        await chat.pilot.press("ctrl+end")
+        await until(chat.pilot, lambda: "Answer 39." in screen_text(chat.pilot))
+
+
+async def test_page_up_at_the_very_top_brings_what_is_above(home: Path, server: OllamaServer) -> None:
+    handle = await long_session(home, 60)
+    async with chatting(home, server.url, resume=handle) as chat:
+        transcript = chat.screen.transcript
+        await until(chat.pilot, lambda: "question 59" in screen_text(chat.pilot))
+        pager, transcript.pager = transcript.pager, None
+        transcript.scroll_to(y=0, animate=False, immediate=True)
+        await chat.pilot.pause()
+        transcript.pager = pager
+        first = transcript.window.items[0].entry_id
+        assert transcript.scroll_y == 0 and transcript.window.more_above
+        await chat.pilot.press("pageup")
+        await until(chat.pilot, lambda: transcript.window.items[0].entry_id < first)

@@ -16,9 +16,9 @@ from local_agent.tui.widgets.window import Cut, Item, Window, widgets_of
 MOUNTED_AT_END = 240
 """Widgets above which the oldest are dropped while the end is in view."""
 KEPT_AT_END = 140
-MOUNTED_AT_MOST = 480
+MOUNTED_AT_MOST = 400
 """Widgets above which those far from what is read are dropped, while that is far above the end."""
-KEPT_AROUND = 320
+KEPT_AROUND = 260
 FAR_SCREENS = 2
 """How many heights of the view what is dropped must be away from it."""
 NEAR_ROWS = 12
