@@ -35,8 +35,6 @@ class FindBar(Horizontal, can_focus=True):
         &:focus > #find-keys { display: block; }
         &:focus > #found { color: $text; }
     }
-    .-narrow FindBar { padding: 0 1; }
-    .-narrow FindBar > #find-label, .-narrow FindBar:focus > #find-keys { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n,enter", "next(1)", "Next", id="find.next"),
