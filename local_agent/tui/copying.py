@@ -15,6 +15,7 @@ from local_agent.tui.quantities import size
 
 if TYPE_CHECKING:
     from local_agent.tui.screens.doors import Doors
+    from local_agent.tui.widgets.reply import Reply
     from local_agent.tui.widgets.transcript import Transcript
 
 ENTRIES_AT_ONCE = 40
@@ -78,6 +79,8 @@ class Copying:
             copy(self._screen.app, blocks[place - 1], name)
 
     async def _answer(self, number: int) -> str | None:
+        if number == 1 and (mounted := self._mounted_at_end()):
+            return mounted[-1].source  # whatever has become of the database
         async with aclosing(self._newest_first()) as answers:
             async for text in answers:
                 number -= 1
@@ -90,8 +93,8 @@ class Copying:
         from local_agent.domain.entries import Kind  # only once something is copied
 
         conversation = self._screen.conversation
-        if written := self._being_written():
-            yield written
+        if (mounted := self._mounted_at_end()) and mounted[-1].live:
+            yield mounted[-1].source
         if conversation is None:
             return
         part = await conversation.tail(ENTRIES_AT_ONCE)
@@ -104,9 +107,10 @@ class Copying:
                 return
             part = await conversation.before(part.entries[0].id, ENTRIES_AT_ONCE)
 
-    def _being_written(self) -> str:
+    def _mounted_at_end(self) -> list[Reply]:
+        """The answers on screen, when that is where the conversation ends."""
         from local_agent.tui.widgets.reply import Reply  # not before the first paint
 
-        newest = self._transcript.window.items[-1:]
-        replies = [widget for item in newest for widget in item.widgets if isinstance(widget, Reply)]
-        return replies[-1].source if replies and replies[-1].live else ""
+        items = self._transcript.window.items if self._transcript.end_mounted else []
+        replies = [widget for item in items for widget in item.widgets if isinstance(widget, Reply)]
+        return [reply for reply in replies if reply.source.strip()]

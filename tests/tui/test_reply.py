@@ -28,6 +28,7 @@ from tests.support.ollama_server import ModelSpec, OllamaServer, gate, say, thin
 from tests.support.ollama_server import Turn as ScriptedTurn
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import screen_text, until
+from tests.tui.test_transcript import long_session, page_up
 
 CODE = "def f():\n\treturn 1  \n\n\n\tpass"
 FIRST, OTHER = "llama3.2:3b", "qwen3:0.6b"
@@ -233,6 +234,18 @@ async def test_answers_are_copied_by_number_and_code_by_its_place(home: Path, se
         await until(chat.pilot, lambda: chat.app.clipboard == "Half of a")
         server.release("on")
         await chat.answered(3)
+
+
+async def test_answers_that_are_not_mounted_are_copied_as_well(home: Path, server: OllamaServer) -> None:
+    handle = await long_session(home, 300)
+    async with chatting(home, server.url, resume=handle) as chat:
+        await until(chat.pilot, lambda: "question 299" in screen_text(chat.pilot))
+        chat.screen.action_command("/copy 150")
+        await until(chat.pilot, lambda: chat.app.clipboard.startswith("Answer **150**."))
+        while chat.screen.transcript.end_mounted:
+            await page_up(chat)
+        await chat.pilot.press("alt+c")
+        await until(chat.pilot, lambda: chat.app.clipboard.startswith("Answer **299**."))
 
 
 async def test_the_size_that_a_clipboard_may_not_take_is_said(home: Path, server: OllamaServer) -> None:
