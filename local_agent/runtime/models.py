@@ -44,6 +44,8 @@ class Models:
         self._preferences = paths.preferences
         self._memory = memory_bytes()
         self._allow_cloud = options.allow_cloud
+        self._chosen: tuple[Backend, str] | None = None
+        """The last choice of this process; a model that runs elsewhere is chosen for one conversation."""
         self.speeds = speeds
         """Asks how fast each model was in its last turns on this machine, by full name."""
 
@@ -88,6 +90,8 @@ class Models:
         """
         await conversation.set_model(name)
         chosen = conversation.model_info
+        if chosen is not None and not chosen.leaves:
+            self._chosen = conversation.planner.backend, chosen.name
         # A file of the embedded engine, and what runs elsewhere, is never a preference.
         if chosen is None or chosen.location is not Location.LOCAL or conversation.backend_kind != "ollama":
             return ""
@@ -95,6 +99,7 @@ class Models:
 
     async def choose_auto(self, conversation: Conversation) -> str:
         """Forget the remembered choice, then use whichever local model suits; a line as of ``choose``."""
+        self._chosen = None
         line = await self._remember("", "")
         await conversation.set_model(None)
         return line
@@ -111,8 +116,9 @@ class Models:
     def router(self, info: SessionInfo | None) -> Router:
         """For a session, or for a new conversation.
 
-        The flag wins over all, and a session's own model over what is set and remembered. What was
-        chosen in the program counts above ``ollama.model`` for as long as that says what it said then.
+        What was chosen in this process counts for the conversations that begin after it. Before that the
+        flag wins over all, and a session's own model over what is set and remembered. A remembered choice
+        counts above ``ollama.model`` for as long as that says what it said then.
         """
         flag, options = self._options.model, self._options
         backend = self._engines.current
@@ -132,6 +138,8 @@ class Models:
         return router
 
     def _wanted(self, info: SessionInfo | None, backend: Backend, flag: str | None) -> Wanted:
+        if info is None and self._chosen is not None and self._chosen[0] is backend:
+            return Wanted(self._chosen[1], Reason.CHOSEN)
         if flag:
             return Wanted(flag, Reason.FLAG, pinned=True)
         pinned = info is not None and info.model_pinned

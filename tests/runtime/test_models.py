@@ -66,6 +66,7 @@ async def test_a_choice_is_there_again_in_the_next_process(home: Path, server: O
         assert await ready(conversation) == ("llama3.2:3b", Reason.AUTO)
         assert await runtime.models.choose(conversation, "qwen3:4b") == ""
         assert await ready(conversation) == ("qwen3:4b", Reason.CHOSEN)
+        assert await ready(runtime.new_conversation()) == ("qwen3:4b", Reason.CHOSEN)
     assert kept(home) == {"model": "qwen3:4b"}
     assert (home / "runtime-preferences.json").stat().st_mode & 0o777 == 0o600
     async with opened(home, server.url) as runtime:
@@ -245,6 +246,9 @@ async def test_an_embedding_model_is_not_chosen(home: Path, server: OllamaServer
 async def test_without_saving_nothing_is_remembered(home: Path, server: OllamaServer) -> None:
     async with opened(home, server.url, save=False) as runtime:
         assert await runtime.models.choose(runtime.new_conversation(), "qwen3:4b") == ""
+        assert await ready(runtime.new_conversation()) == ("qwen3:4b", Reason.CHOSEN)
+        await runtime.models.choose_auto(runtime.new_conversation())
+        assert await ready(runtime.new_conversation()) == ("llama3.2:3b", Reason.AUTO)
     assert not there(home)
 
 
@@ -256,6 +260,10 @@ async def test_a_file_of_the_embedded_engine_is_never_a_preference(home: Path, s
         await runtime.models.choose(conversation, model.stem)
         assert conversation.model == model.stem
         await runtime.models.unload(model.stem)
+    async with opened(home, server.url, save=False) as runtime:
+        await runtime.models.choose(runtime.new_conversation(), "qwen3:4b")
+        await runtime.use_embedded(model)
+        assert await ready(runtime.new_conversation()) == (model.stem, Reason.AUTO)
     assert not there(home)
 
 
