@@ -142,7 +142,7 @@ def _shown(url: str) -> str:
     if len(url) <= URL_LIMIT:
         return url
     host = host_of(url)
-    return f"{one_line(host, URL_LIMIT)}/…" if host else one_line(url, URL_LIMIT)
+    return f"{one_line(host, URL_LIMIT)}/..." if host else one_line(url, URL_LIMIT)
 
 
 @lru_cache(maxsize=256)
