@@ -11,7 +11,7 @@ from local_agent.domain.requests import Message, build_messages
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line, sanitise
 from local_agent.domain.times import local_time
-from local_agent.domain.tree import forgets_pictures
+from local_agent.domain.tree import words_of
 
 SET_IN = "  "
 
@@ -36,16 +36,12 @@ def transcript(path: StoredPath) -> Iterator[str]:
         yield ""
         yield f"{_speaker(entry, path)} · {local_time(entry.created_at)}"
         yield from (f"{SET_IN}[picture] {caption(picture)}" for picture in entry.pictures)
-        yield _set_in(_said(entry)) if entry.readable else "(this message can't be read any more)"
+        yield _set_in(words_of(entry)) if entry.readable else "(this message can't be read any more)"
         failure = path.failures.get(entry.turn_id) if entry.turn_id is not None else None
         if failure is not None and last_of_turn[entry.turn_id] == entry.id:
             yield f"(failed: {one_line(failure.line)})"
         elif entry.status is EntryStatus.INTERRUPTED:
             yield "(interrupted)"
-
-
-def _said(entry: Entry) -> str:
-    return "Earlier pictures are left out from here on." if forgets_pictures(entry) else entry.text
 
 
 def _set_in(text: str) -> str:

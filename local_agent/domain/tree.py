@@ -34,6 +34,14 @@ def without_forgotten_pictures(path: Sequence[Entry], behind: int = 0) -> list[E
     return [replace(entry, pictures=()) if entry.pictures and entry.id < newest else entry for entry in path]
 
 
+def words_of(entry: Entry) -> str:
+    """An entry's text as a person reads it; a marker's, and that of a question whose pictures are forgotten."""
+    if forgets_pictures(entry):
+        return "Earlier pictures are left out from here on."
+    bare = entry.kind is Kind.QUESTION and entry.readable and not (entry.text.strip() or entry.pictures)
+    return "(only pictures, forgotten since)" if bare else entry.text
+
+
 def model_facing(path: Sequence[Entry]) -> list[Entry]:
     """What of a path the model sees: the newest summary, the entries it keeps, and what follows it.
 

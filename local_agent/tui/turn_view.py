@@ -26,7 +26,7 @@ from local_agent.domain.events import (
 )
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply as PartialReply
-from local_agent.domain.tree import forgets_pictures
+from local_agent.domain.tree import forgets_pictures, words_of
 from local_agent.tui.glyphs import Glyphs
 from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.question import Question
@@ -251,7 +251,7 @@ async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) 
     match entry.kind:
         case Kind.QUESTION:
             question = Question(
-                entry.text, entry.created_at, glyphs, context=entry.context, pictures=entry.pictures
+                words_of(entry), entry.created_at, glyphs, context=entry.context, pictures=entry.pictures
             )
             question.set_reactive(Question.failed, _unanswered(entry, part))
             return [question]
@@ -263,7 +263,7 @@ async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) 
                 widgets.append(await Reply.prepared(entry.text, width, glyphs))
             return widgets
         case Kind.MARKER if forgets_pictures(entry):
-            return [Remark("Earlier pictures are left out from here on.", glyphs=glyphs)]
+            return [Remark(words_of(entry), glyphs=glyphs)]
         case _:
             return []
 

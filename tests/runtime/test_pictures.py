@@ -360,3 +360,14 @@ async def test_pictures_wait_with_their_question_while_nothing_can_be_written(
         stored = await runtime.preview(handle)
         assert [entry.text for entry in stored.entries][:2] == ["What is it?", "A cat."]
         assert stored_file(home, cat).exists()
+
+
+async def test_a_picture_that_takes_too_long_is_given_up_and_the_next_is_taken(
+    home: Path, server: OllamaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(home, server.url) as runtime:
+        with monkeypatch.context() as patched:
+            patched.setattr("local_agent.runtime.pictures.DECODE_SECONDS", 0.01)
+            with pytest.raises(LocalAgentError, match=r"^large\.png can't be decoded in 0 seconds\.$"):
+                await runtime.pictures.accept_bytes(drawn("PNG", (4_000, 4_000)), "large.png")
+        assert (await picture(runtime)).name == "cat.png"
