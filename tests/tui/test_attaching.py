@@ -250,6 +250,11 @@ async def test_pictures_are_taken_away_and_brought_back(
         await attached(chat, "one.png", "two.png")
         await chat.pilot.press("x", "backspace")
         assert names(chat) == ["one.png", "two.png"]
+        # Once something was typed, an undo is about the text.
+        await chat.pilot.press("backspace", "x", "ctrl+z")
+        assert names(chat) == ["one.png"] and chat.screen.composer.text == ""
+        await chat.send("/image two.png")
+        await attached(chat, "one.png", "two.png")
         await chat.send("/attach clear")
         await attached(chat)
         await chat.pilot.press("ctrl+z", "ctrl+z")

@@ -15,7 +15,7 @@ from local_agent.tui.widgets.pastes import Pastes
 from local_agent.tui.widgets.whole_characters import Span, WholeCharacters
 
 LOADED_LINES = 400
-LOADED_CHARACTERS = 40_000
+LOADED_CHARACTERS = 10_000
 
 
 class Composer(WholeCharacters):
