@@ -35,7 +35,7 @@ def without_forgotten_pictures(path: Sequence[Entry], behind: int = 0) -> list[E
 
 
 def words_of(entry: Entry) -> str:
-    """An entry's text as a person reads it; a marker's, and that of a question whose pictures are forgotten."""
+    """An entry's text as a person reads it, also where forgetting pictures left none."""
     if forgets_pictures(entry):
         return "Earlier pictures are left out from here on."
     bare = entry.kind is Kind.QUESTION and entry.readable and not (entry.text.strip() or entry.pictures)

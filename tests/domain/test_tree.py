@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from local_agent.domain.entries import Entry, Kind
-from local_agent.domain.tree import model_facing
+from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, Kind
+from local_agent.domain.pictures import Picture
+from local_agent.domain.tree import model_facing, without_forgotten_pictures, words_of
 from tests.domain.histories import add, damaged_paths
 
 
@@ -59,3 +60,19 @@ def test_an_unreadable_summary_gives_way_to_the_one_before() -> None:
     path = conversation_with_two_summaries()
     path[7] = replace(path[7], readable=False)
     assert shown(path)[:5] == ["about one", "two", "second", "three", "third"]
+
+
+def test_what_forgetting_pictures_leaves_is_said_in_words() -> None:
+    picture = Picture("c" * 64, "x.png", "image/png", 9, 2, 2)
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "", pictures=(picture,))
+    add(path, Kind.QUESTION, "What?", pictures=(picture,))
+    assert [words_of(entry) for entry in without_forgotten_pictures(path)] == ["", "What?"]
+    add(path, Kind.MARKER, PICTURES_FORGOTTEN)
+    assert [words_of(entry) for entry in without_forgotten_pictures(path)] == [
+        "(only pictures, forgotten since)",
+        "What?",
+        "Earlier pictures are left out from here on.",
+    ]
+    assert [entry.pictures for entry in without_forgotten_pictures(path[:1], behind=3)] == [()]
+    assert [entry.pictures for entry in without_forgotten_pictures(path[:2], behind=1)] == [(picture,)] * 2
