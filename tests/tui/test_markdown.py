@@ -71,6 +71,7 @@ PIECES = [
     "\tdeep  \n",
     "漢字",
     "===\n",
+    "***\n",
 ]
 TABLE_PIECES = ("| a | b |\n|---|---|\n", "| 1 | 2 |\n")
 pieces = st.sampled_from([*PIECES, *TABLE_PIECES, "e\u0301"])
@@ -286,3 +287,12 @@ def test_any_piece_of_code_is_a_piece_of_its_source(
     piece = selected_text(lines, Selection(Offset(left, top), Offset(right, bottom)))
     assert piece in body
     assert selected_text(lines, Selection(Offset(0, 1), None)) == body
+
+
+@given(documents, st.integers(14, 60), st.data())
+def test_no_selection_carries_what_was_only_drawn(source: str, width: int, data: st.DataObject) -> None:
+    lines = Typesetter(width).typeset(source)
+    ends = st.tuples(st.integers(0, max(len(lines) - 1, 0)), st.integers(0, width))
+    (top, left), (bottom, right) = sorted([data.draw(ends), data.draw(ends)])
+    for selection in (SELECT_ALL, Selection(Offset(left, top), Offset(right, bottom))):
+        assert not set(selected_text(lines, selection)) & set("▏•◦☐☑─…")
