@@ -12,7 +12,7 @@ from local_agent.tui.widgets.completion import Offer
 from local_agent.workspace.index import Matches
 from local_agent.workspace.mentions import word_at, written_path
 
-MOST = 50
+MOST = 30
 _ARGUMENT = re.compile(r'(?:^|(?<=\s))(?P<word>"(?:[^"\\]|\\.)*|(?:[^\s"\\]|\\.)*)\Z')
 _PLAIN = re.compile(r"[\w@%+=:,./~-]+")
 

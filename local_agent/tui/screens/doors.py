@@ -95,7 +95,11 @@ class Doors(Screen[None]):
         from local_agent.tui.screens.picture import PictureScreen
 
         read = runtime.pictures.read
-        self.app.push_screen(PictureScreen(pictures, read, first=first, glyphs=self.glyphs))
+
+        def closed(_: None) -> None:
+            self.query_one("Composer").focus()  # a click has taken the focus to the question
+
+        self.app.push_screen(PictureScreen(pictures, read, first=first, glyphs=self.glyphs), closed)
 
     def _picked(self, handle: str | None) -> None:
         if handle:
