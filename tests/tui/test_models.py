@@ -202,22 +202,25 @@ async def test_what_ends_in_the_background_is_said_there(home: Path) -> None:
         offer = server.offer(NEW, gate="half", error="write /root/.ollama: no space left on device")
         async with chatting(home, server.url) as chat:
             await chat.ready()
-            for gate in ("half", "rest"):
-                offer.gate = gate
-                await chat.send("/pull new:1b")
-                await pull_screen(chat, PullStage.RUNNING)
-                await chat.pilot.press("enter")
-                await until(chat.pilot, lambda: chat.app.screen is chat.screen)
-                server.release(gate)
-                await until(chat.pilot, lambda: not chat.screen.models.pulls.running)
-            await until(chat.pilot, lambda: chat.remarks)
+            await chat.send("/pull new:1b")
+            await pull_screen(chat, PullStage.RUNNING)
+            await chat.pilot.press("enter")
+            await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+            server.release("half")
+            await until(chat.pilot, lambda: "new:1b did not come · f4 tries again" in flat(chat))
             assert chat.remarks == [
                 "There is no room left on the server's disk for new:1b. /pull new:1b tries again."
             ]
-            await until(chat.pilot, lambda: "✓ new:1b is here · f4 uses it" in flat(chat))
+            offer.gate = "rest"
             await chat.pilot.press("f4")
-            await pull_screen(chat, PullStage.DONE)
+            await pull_screen(chat, PullStage.FAILED)
             await chat.pilot.press("enter")
+            await pull_screen(chat, PullStage.RUNNING)
+            await chat.pilot.press("enter")
+            await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+            server.release("rest")
+            await until(chat.pilot, lambda: "✓ new:1b is here · f4 uses it" in flat(chat))
+            await chat.send("/model new:1b")
             await until(chat.pilot, lambda: "new:1b" in header(chat) and "is here" not in flat(chat))
 
 
@@ -384,6 +387,7 @@ async def test_every_size_shows_what_matters(home: Path, size: tuple[int, int]) 
             await until(chat.pilot, lambda: chat.app.screen is chat.screen)
             await chat.send("/pull new:1b")
             await until(chat.pilot, lambda: "50%" in flat(chat) and "Fetching new:1b" in flat(chat))
+            assert "enter hide · esc stop" in screen_text(chat.pilot)
             await chat.pilot.press("enter")
             await until(chat.pilot, lambda: "pulling new:1b" in flat(chat))
             server.release("half")
