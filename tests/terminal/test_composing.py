@@ -108,3 +108,27 @@ def test_keys_typed_into_a_dialog_that_just_came_up_answer_nothing(
         terminal.send(Key.ESCAPE)
         terminal.wait_for(lambda shown: "let it run" not in shown.text)
         assert "Half" in terminal.text and "stopped" not in terminal.text
+
+
+def test_the_editor_leaves_pictures_and_pastes_as_they_are(machine: Machine, server: OllamaServer) -> None:
+    server.models = {SEEING.name: SEEING}
+    server.script("Seen.")
+    (machine.workspace / "tree.png").write_bytes(picture())
+    editor = machine.person / "editor"
+    editor.write_text('#!/bin/sh\nsed -i "1s/^/Please: /" "$1"\n')
+    editor.chmod(0o755)
+    machine.variables["VISUAL"] = str(editor)
+    lines = "".join(f"line {number}\n" for number in range(20))
+    with machine.terminal() as terminal:
+        terminal.wait_for("gemma3:4b")
+        terminal.send(bracketed(str(machine.workspace / "tree.png")))
+        terminal.wait_for("[1] tree.png 8x6")
+        terminal.send("count ", bracketed(lines), " now")
+        terminal.wait_for("❯ count [pasted #1: 21 lines] now")
+        terminal.send(Key.CTRL_G)
+        terminal.wait_for(("❯ Please: count [pasted #1: 21 lines] now", "[1] tree.png 8x6"))
+        terminal.send(Key.ENTER)
+        terminal.wait_for("Seen.")
+        leave(terminal)
+    message = server.chats[0].body["messages"][-1]
+    assert message["content"].endswith(f"Please: count {lines} now") and len(message["images"]) == 1

@@ -57,7 +57,7 @@ class RecallSearchScreen(Screen[str | None]):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "into the composer", id="recall.choose", priority=True),
+        Binding("enter", "choose", "use", id="recall.choose", priority=True),
         Binding("tab", "everywhere", "all folders", id="recall.everywhere", priority=True),
         Binding("escape", "close", "close", id="recall.close"),
         Binding("up", "move('cursor_up')", "Up", show=False),
