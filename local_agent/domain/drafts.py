@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from local_agent.domain.pictures import Picture
+if TYPE_CHECKING:
+    from local_agent.domain.pictures import Picture
 
 
 class Prompt(NamedTuple):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from local_agent.domain.pictures import Picture
+if TYPE_CHECKING:
+    from local_agent.domain.pictures import Picture
 
 
 class Attachments:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from local_agent.domain.asked import AskedPage, AskedQuestion
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import LocalAgentError, UsageError
 
 if TYPE_CHECKING:
+    from local_agent.domain.asked import AskedPage, AskedQuestion
     from local_agent.runtime.runtime import Runtime
     from local_agent.tui.screens.chat import ChatScreen
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HEAVY = (
     "local_agent.runtime.runtime",
     "local_agent.tui.turn_view",
-    "local_agent.tui.commands.builtin",
+    "local_agent.tui.commands.topics",
     "local_agent.llm.ollama",
 )
 """Modules that cost too much to be imported before the first paint."""

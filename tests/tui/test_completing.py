@@ -11,7 +11,8 @@ import pytest
 from textual import events
 
 from local_agent.domain.text import sanitise
-from local_agent.tui.commands.table import COMMANDS, CommandScreen
+from local_agent.tui.commands.screen import CommandScreen
+from local_agent.tui.commands.table import COMMANDS
 from local_agent.tui.offers import place_at
 from local_agent.tui.widgets.completion import CompletionList
 from tests.support.ollama_server import OllamaServer

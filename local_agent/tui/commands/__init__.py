@@ -1,16 +1,5 @@
 """Slash commands: one table that dispatch, completion, palette and help read."""
 
-from local_agent.tui.commands import builtin, composing, copying, models, reading, settings
 from local_agent.tui.commands.table import COMMANDS, Command, is_command
 
-__all__ = [
-    "COMMANDS",
-    "Command",
-    "builtin",
-    "composing",
-    "copying",
-    "is_command",
-    "models",
-    "reading",
-    "settings",
-]
+__all__ = ["COMMANDS", "Command", "is_command"]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from local_agent.domain.errors import UsageError
-from local_agent.tui.commands.table import COMMANDS, CommandScreen
+from local_agent.tui.commands.screen import CommandScreen
+from local_agent.tui.commands.table import COMMANDS
 from local_agent.tui.launch import Launch
 from local_agent.tui.pasted_paths import PICTURE_ENDINGS
 from local_agent.tui.path_words import path_words

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from local_agent.domain.errors import UsageError
-from local_agent.tui.commands.table import COMMANDS, CommandScreen
+from local_agent.tui.commands.screen import CommandScreen
+from local_agent.tui.commands.table import COMMANDS
 
 _HINT = "[N|code [N]]"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from local_agent.tui.commands.table import COMMANDS, CommandScreen
+from local_agent.tui.commands.screen import CommandScreen
+from local_agent.tui.commands.table import COMMANDS
 
 if TYPE_CHECKING:
     from local_agent.tui.models import Models
@@ -28,7 +29,7 @@ async def _names_and_words(screen: ModelScreen, typed: str) -> Sequence[str]:
 
 
 async def _ways(screen: CommandScreen, typed: str) -> Sequence[str]:
-    from local_agent.tui.thinking_modes import WORDS  # the table is built for the first paint
+    from local_agent.tui.thinking_modes import WORDS
 
     return [word for word in WORDS if word.startswith(typed.lower())]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from local_agent.tui.commands.table import COMMANDS, CommandScreen
+from local_agent.tui.commands.screen import CommandScreen
+from local_agent.tui.commands.table import COMMANDS
 
 
 @COMMANDS.command("find", "Find words in all of this conversation", hint="[WORDS]")

@@ -3,91 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.text import one_line
 
+if TYPE_CHECKING:
+    from local_agent.tui.commands.screen import CommandScreen
+
 Handler = Callable[..., Awaitable[None]]
-NoticeKind = Literal["information", "warning", "error"]
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*)?(?=\s|$)")
-
-
-class Reading(Protocol):
-    """What a command may ask of the transcript."""
-
-    async def find(self, words: str = "") -> None: ...
-
-    def view(self) -> None: ...
-
-
-class Copying(Protocol):
-    """What a command may ask to be copied."""
-
-    async def answer(self, number: int) -> None: ...
-
-    async def code(self, number: int | None) -> None: ...
-
-
-class Composing(Protocol):
-    """What a command may ask about questions of the past and of the next minutes."""
-
-    def search(self, words: str) -> None: ...
-
-    def queue(self) -> None: ...
-
-
-class Attaching(Protocol):
-    """What a command may ask about pictures."""
-
-    async def paths(self, words: Sequence[str]) -> None: ...
-
-    async def clipboard(self) -> None: ...
-
-    async def forget_history(self) -> None: ...
-
-    def list(self) -> None: ...
-
-    def clear(self) -> None: ...
-
-
-class CommandScreen(Protocol):
-    """What a command may ask of the screen it is typed on."""
-
-    @property
-    def composing(self) -> Composing: ...
-
-    @property
-    def attaching(self) -> Attaching: ...
-
-    @property
-    def copying(self) -> Copying: ...
-
-    @property
-    def history(self) -> Reading: ...
-
-    def notify_line(self, text: str, kind: NoticeKind = "information") -> None: ...
-
-    async def new_conversation(self) -> None: ...
-
-    async def retry(self) -> None: ...
-
-    async def rename(self, title: str) -> None: ...
-
-    def open_sessions(self) -> None: ...
-
-    def open_runtime(self) -> None: ...
-
-    def open_errors(self) -> None: ...
-
-    def open_help(self) -> None: ...
-
-    async def leave(self) -> None: ...
 
 
 Completer = Callable[..., Awaitable[Sequence[str]]]
@@ -117,13 +48,19 @@ class Command(NamedTuple):
 
 
 class CommandTable:
-    """All commands, in the order in which they are shown."""
+    """All commands, in the order in which they are shown.
 
-    def __init__(self) -> None:
+    ``entered_by`` is the module whose import enters them: it is loaded when the first one is asked for, not
+    before the first paint.
+    """
+
+    def __init__(self, entered_by: str = "") -> None:
+        self._entered_by = entered_by
         self._by_name: dict[str, Command] = {}
         self._commands: list[Command] = []
 
     def __iter__(self) -> Iterator[Command]:
+        self._load()
         return iter(self._commands)
 
     def command(
@@ -150,6 +87,7 @@ class CommandTable:
 
     def parse(self, line: str) -> tuple[Command, list[str]]:
         """Read a line for which ``is_command`` is true. Raises ``UsageError``."""
+        self._load()
         match = _COMMAND.match(line.strip())
         name = (match["name"] or "").lower() if match else ""
         command = self._by_name.get(name)
@@ -178,9 +116,13 @@ class CommandTable:
             return []
         typed = (match["name"] or "").lower()
         return sorted(
-            (command for command in self._commands if self._rank(command, typed) is not None),
+            (command for command in self if self._rank(command, typed) is not None),
             key=lambda command: self._rank(command, typed) or 0,
         )
+
+    def _load(self) -> None:
+        if self._entered_by:
+            importlib.import_module(self._entered_by)
 
     @staticmethod
     def _rank(command: Command, typed: str) -> int | None:
@@ -222,4 +164,4 @@ def _count_line(command: Command) -> str:
     return f"/{command.name} takes at most {command.most}."
 
 
-COMMANDS = CommandTable()
+COMMANDS = CommandTable(f"{__package__}.topics")

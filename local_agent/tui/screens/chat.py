@@ -16,7 +16,6 @@ from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.errors import UsageError
 from local_agent.domain.text import sanitise
 from local_agent.tui import leaving, opening
-from local_agent.tui.attaching import Attaching
 from local_agent.tui.commands import COMMANDS
 from local_agent.tui.composing import Composing
 from local_agent.tui.drafts import DraftKeeper
@@ -36,12 +35,13 @@ from local_agent.tui.widgets.footer import Footer
 from local_agent.tui.widgets.header import Header
 from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.prompt_pane import PromptPane
-from local_agent.tui.widgets.queue_strip import QueueStrip
 from local_agent.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
+    from local_agent.tui.attaching import Attaching
     from local_agent.tui.copying import Copying
     from local_agent.tui.models import Models
+    from local_agent.tui.widgets.queue_strip import QueueStrip
 
 FIRST_KEYS_SECONDS = 0.05
 """How long the first paint and the keys typed before it have the processor for themselves."""
@@ -72,14 +72,13 @@ class ChatScreen(Doors):
         self.saving = Saving(self)
         self.greeting = Greeting(self)
         self.composing = Composing(self)
-        self.attaching = Attaching(self)
         self._again_until = 0.0
         self._stopped_until = 0.0
         moving = launch.settings.ui.motion != "reduced"
         transcript = Transcript()
-        phase = self.phase = PhaseLine(self.glyphs, moving=moving)
+        self.phase = PhaseLine(self.glyphs, moving=moving)
         self._models: Models | None = None
-        self.turns = TurnRunner(self, transcript, phase, self.glyphs, self.drafts.give)
+        self.turns = TurnRunner(self, transcript, self.phase, self.glyphs, self.drafts.give)
         self.history = History(transcript, self.glyphs)
         transcript.pager = self.history
         self._seen_at_once = (
@@ -88,8 +87,14 @@ class ChatScreen(Doors):
             PromptPane(self.turns.queue, self.composing.questions, self._keep_draft, self.glyphs),
             Footer(self.glyphs),
         )
-        self._queue_strip = QueueStrip(self.glyphs)
-        self._hidden_at_first = (phase, self._queue_strip)
+        self._queue_strip: QueueStrip | None = None
+
+    @cached_property
+    def attaching(self) -> Attaching:
+        """Attaches pictures to what is being written."""
+        from local_agent.tui.attaching import Attaching  # not before the first paint
+
+        return Attaching(self)
 
     @cached_property
     def copying(self) -> Copying:
@@ -122,7 +127,10 @@ class ChatScreen(Doors):
         self.set_timer(FIRST_KEYS_SECONDS, self._start)
 
     async def _start(self) -> None:
-        await self.mount_all(self._hidden_at_first, before=self.pane)
+        from local_agent.tui.widgets.queue_strip import QueueStrip  # hidden at first
+
+        self._queue_strip = QueueStrip(self.glyphs)
+        await self.mount_all((self.phase, self._queue_strip), before=self.pane)
         self.show_facts()
         self.run_worker(start(self), group="start")
 
@@ -139,7 +147,7 @@ class ChatScreen(Doors):
         """Draw header, footer and queue again; ``message`` takes the place of the hints."""
         self.header.facts = header_facts(self)
         self.footer.facts = footer_facts(self, message)
-        if self._queue_strip.is_attached:
+        if self._queue_strip is not None and self._queue_strip.is_attached:
             self._queue_strip.show(self.turns.queue)
         self.pane.may_suspend = not self.busy
         self.greeting.show()
@@ -176,7 +184,7 @@ class ChatScreen(Doors):
         if self.runtime is not None and not self.runtime.writable:
             self.load_prompt(prompt)
             self.notify_line("Only a copy is read here. Ask without it: local-agent --no-save", "warning")
-        elif refusal := self.attaching.refused(prompt):
+        elif prompt.pictures and (refusal := self.attaching.refused(prompt)):
             self.load_prompt(prompt)
             self.notify_line(refusal, "warning")
         elif self.conversation is not None and self.conversation.read_only:

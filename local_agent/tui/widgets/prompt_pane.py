@@ -15,7 +15,6 @@ from textual.message import Message
 from textual.widgets import OptionList, Static, TextArea
 
 from local_agent.domain.drafts import Prompt
-from local_agent.domain.pictures import Picture
 from local_agent.tui.attachments import Attachments
 from local_agent.tui.commands.table import is_command
 from local_agent.tui.glyphs import UNICODE, Glyphs
@@ -23,10 +22,11 @@ from local_agent.tui.prompt_queue import PromptQueue
 from local_agent.tui.recall import Recall
 from local_agent.tui.terminal import EditorFailed, Ending, edit_text
 from local_agent.tui.widgets.composer import Composer
-from local_agent.tui.widgets.picture_strip import PictureStrip
 
 if TYPE_CHECKING:
+    from local_agent.domain.pictures import Picture
     from local_agent.tui.completing import Completing
+    from local_agent.tui.widgets.picture_strip import PictureStrip
 
 Questions = Callable[[int], Awaitable[Sequence[str]]]
 Keep = Callable[[], Awaitable[None]]
@@ -82,7 +82,8 @@ class PromptPane(Vertical):
         self._recall = Recall()
         self._recalled = ""
         self._attached = Attachments()
-        self._strip = PictureStrip(glyphs)
+        self._strip: PictureStrip | None = None
+        """Mounted with the first picture."""
         self._completing: Completing | None = None
         """Made when there may be something to complete for the first time."""
 
@@ -153,7 +154,12 @@ class PromptPane(Vertical):
         composer.may_be_blank = bool(attached.pictures)
         composer.unready = bool(attached.checking)
         composer.undo_outside = attached.undoable
-        if (attached.pictures or attached.checking) and not self._strip.is_attached:
+        if self._strip is None:
+            if not (attached.pictures or attached.checking):
+                return
+            from local_agent.tui.widgets.picture_strip import PictureStrip
+
+            self._strip = PictureStrip(self._glyphs)
             self.mount(self._strip, before=self.query_one(Horizontal))
         self._strip.show(attached.pictures, attached.checking)
 
