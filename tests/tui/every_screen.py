@@ -19,6 +19,7 @@ from typing import Any
 from PIL import Image
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.strip import Strip
 
 import local_agent.tui
 from local_agent.config.launch import LaunchOptions
@@ -227,12 +228,16 @@ async def on_screen(app: LocalAgentApp, pilot: Pilot[Any], name: str) -> AsyncIt
 
 
 async def still(pilot: Pilot[Any]) -> None:
-    """Wait until what is drawn stays as it is."""
-    seen: list[str] = []
+    """Wait until what is drawn stays as it is, its colours too."""
+    before: list[Strip] = []
+    same = 0
 
-    def same() -> bool:
-        seen.append(screen_text(pilot))
-        return len(seen) > 3 and len(set(seen[-3:])) == 1
+    def settled() -> bool:
+        nonlocal before, same
+        now = pilot.app.screen._compositor.render_strips()
+        same = same + 1 if now == before else 0
+        before = now
+        return same == 3
 
     await pilot.pause()
-    await until(pilot, same)
+    await until(pilot, settled)

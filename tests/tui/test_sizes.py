@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.app import App
 from textual.containers import ScrollableContainer
+from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Input
 
+from local_agent.tui.app import LocalAgentApp
 from local_agent.tui.screens.dialog import Dialog
 from local_agent.tui.screens.too_small import TooSmallScreen
 from local_agent.tui.widgets.footer import Footer
 from local_agent.tui.widgets.key_line import KeyLine
+from tests.screenshots.cells import Cells, cells, written
 from tests.tui.every_screen import OPENERS, conversation, on_screen, screens, still
 from tests.tui.pilots import screen_text, until
 from tests.tui.stage import lowest_contrast
 
 SIZES = ((120, 36), (80, 24), (40, 20), (30, 12))
+PICTURED = ((120, 36), (80, 24), (30, 12))
+SNAPSHOTS = Path(__file__).parents[1] / "screenshots" / "snapshots"
 TOO_SMALL = (29, 11)
 THEMES = ("ink", "paper")
 READABLE = 4.5
@@ -31,28 +39,63 @@ def test_every_screen_has_a_way_to_it() -> None:
     assert not missing, f"add to tests/tui/every_screen.py how one gets to: {', '.join(sorted(missing))}"
 
 
-@pytest.mark.parametrize("part", range(3))
-async def test_every_screen_in_every_size_and_theme(home: Path, part: int) -> None:
+@pytest.mark.parametrize("part", range(4))
+async def test_every_screen_in_every_size_and_theme(
+    home: Path, part: int, pytestconfig: pytest.Config
+) -> None:
+    """Usable, readable, and as it looked when somebody last looked: see ``tests/screenshots/cells.py``.
+
+    ``pytest tests/tui/test_sizes.py --snapshot-update`` takes what is drawn now for right.
+    """
+    update = bool(pytestconfig.getoption("update_snapshots", False))
     problems: list[str] = []
+    looks: dict[tuple[str, tuple[int, int]], list[Cells]] = {}
     async with conversation(home, size=SIZES[0]) as (app, pilot):
-        for name in list(OPENERS)[part::3]:
-            async with on_screen(app, pilot, name) as screen:
-                for size in SIZES:
-                    await pilot.resize_terminal(*size)
-                    await until(pilot, lambda size=size: app.screen.outer_size == size)  # type: ignore[misc]  # mypy wants no defaults
-                    await still(pilot)
-                    where = f"{name} at {size[0]}x{size[1]}"
-                    found = [f"{where}: {what}" for what in wrong(app, screen)]
-                    if found:
-                        found.append(screen_text(pilot))
-                    problems += found
-                    for theme in THEMES:
-                        app.theme = theme
-                        await pilot.pause()
-                        ratio, text = lowest_contrast(app)
-                        if ratio < READABLE:
-                            problems.append(f"{where}, {theme}: {text!r} has a contrast of {ratio:.1f}")
+        for name in list(OPENERS)[part::4]:
+            # Textual's own palette keeps the theme that it was opened in.
+            for themes in [[each] for each in THEMES] if name == "Palette" else [THEMES]:
+                app.theme = themes[0]
+                async with on_screen(app, pilot, name) as screen:
+                    for size, theme in product(SIZES, themes):
+                        await dressed(app, pilot, size, theme)
+                        where = f"{name} at {size[0]}x{size[1]}, {theme}"
+                        if found := [f"{where}: {what}" for what in wrong(app, screen)]:
+                            problems += [*found, screen_text(pilot)]
+                        looks.setdefault((name, size), []).append(cells(app))
+    for (name, size), (dark, light) in looks.items():
+        if size in PICTURED:
+            problems += compared(f"{name}-{size[0]}x{size[1]}", written(dark, light), update=update)
     assert not problems, "\n".join(problems)
+
+
+async def dressed(app: LocalAgentApp, pilot: Pilot[Any], size: tuple[int, int], theme: str) -> None:
+    """Wait until the screen has a size and wears a theme."""
+    app.theme = theme
+    await pilot.resize_terminal(*size)
+    await until(pilot, lambda: app.screen.outer_size == size)
+    await still(pilot)
+
+
+def compared(name: str, now: str, *, update: bool) -> list[str]:
+    """How a screen differs from its snapshot; or take it for the snapshot."""
+    file = SNAPSHOTS / f"{name.lower().replace(' ', '-')}.txt"
+    if update:
+        file.write_text(now, encoding="utf-8")
+        return []
+    before = file.read_text("utf-8") if file.exists() else ""
+    if before == now:
+        return []
+    differences = difflib.unified_diff(
+        before.splitlines(), now.splitlines(), "before", "now", n=1, lineterm=""
+    )
+    return [f"{name} looks different:", *islice(differences, 40)]
+
+
+def test_every_snapshot_is_of_a_screen() -> None:
+    names = {
+        f"{name.lower().replace(' ', '-')}-{columns}x{rows}" for name in OPENERS for columns, rows in PICTURED
+    }
+    assert {path.stem for path in SNAPSHOTS.iterdir()} == names
 
 
 async def test_below_the_smallest_size_no_screen_takes_a_key(home: Path) -> None:
@@ -76,10 +119,13 @@ def wrong(app: App[Any], screen: Screen[Any]) -> Iterator[str]:
         yield f"{type(app.screen).__name__} is shown instead"
         return
     yield from _hidden(screen)
+    ratio, text = lowest_contrast(app)
+    if ratio < READABLE:
+        yield f"{text!r} has a contrast of {ratio:.1f}"
     for widget in filter(_drawn, screen.query("*")):
         if not _scrolled_aside(widget) and widget.region.right > screen.region.right:
             yield f"{widget} reaches over the right edge: {widget.region}"
-        if widget.show_horizontal_scrollbar:
+        if widget.show_horizontal_scrollbar and not isinstance(widget, Input):
             yield f"{widget} scrolls sideways"
 
 
