@@ -37,6 +37,7 @@ class Attaching:
         for word in words:
             path = path_of(word, self._folder)
             try:
+                self._require_room()
                 self._screen.pane.attach(await self._checked(path.name, self._pictures.accept(path)))
             except LocalAgentError as error:
                 self._screen.notify_line(str(error), "warning")
@@ -45,6 +46,7 @@ class Attaching:
         """Attach the picture that is in the system's clipboard."""
         from local_agent.objects.clipboard import read_picture  # what few starts need
 
+        self._require_room()
         pictures = self._pictures
         data = await asyncio.to_thread(read_picture)
         if data is None:
@@ -109,6 +111,7 @@ class Attaching:
         try:
             for paths in readings:
                 if await asyncio.to_thread(_all_there, paths):
+                    self._require_room(len(paths))
                     accept = self._pictures.accept
                     taken = [await self._checked(path.name, accept(path)) for path in paths]
                     self._screen.pane.attach(*taken, pasted=shown)
@@ -121,12 +124,13 @@ class Attaching:
         pane = self._screen.pane
         pane.checking(name)
         try:
-            picture = await accepting
+            return await accepting
         finally:
             pane.checking(name, over=True)
-        if len(pane.prompt.pictures) >= PROMPT_PICTURES:
-            raise UsageError(f"{picture.name} is one too many: a prompt may have {PROMPT_PICTURES} pictures.")
-        return picture
+
+    def _require_room(self, count: int = 1) -> None:
+        if len(self._screen.pane.prompt.pictures) + count > PROMPT_PICTURES:
+            raise UsageError(f"A prompt takes {PROMPT_PICTURES} pictures, no more.")
 
 
 def _all_there(paths: Sequence[Path]) -> bool:
