@@ -22,7 +22,7 @@ from local_agent.llm.windows import choose_model
 
 Speeds = Callable[[], Awaitable[Mapping[str, Speed]]]
 _PLACES = {
-    Location.CLOUD: "in Ollama's cloud",
+    Location.CLOUD: "in Ollama's cloud (ollama.com)",
     Location.REMOTE: "on another machine that this server passes it on to",
     Location.UNKNOWN: "in a place that can't be known",
     Location.LOCAL: "here",

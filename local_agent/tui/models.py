@@ -90,7 +90,8 @@ class Models:
 
         conversation = self._conversation()
         asked = conversation.info.turn_count if conversation.info is not None else 0
-        dialog = CloudConsentDialog(needed.model, needed.where, asked, glyphs=self._screen.glyphs)
+        via, glyphs = conversation.planner.backend.address, self._screen.glyphs
+        dialog = CloudConsentDialog(needed.model, needed.where, asked, via=via, glyphs=glyphs)
         if await self._screen.app.push_screen_wait(dialog) is CloudAnswer.NO:
             return False
         self._runtime.models.agree(conversation, needed.model)

@@ -307,7 +307,8 @@ async def test_a_cloud_model_gets_nothing_before_a_yes(home: Path) -> None:
             await chat.ready()
             await chat.send("/model big:cloud")
             await listening(chat.pilot, CloudConsentDialog)
-            await until(chat.pilot, lambda: "in Ollama's cloud" in flat(chat))
+            await until(chat.pilot, lambda: "in Ollama's cloud (ollama.com)" in flat(chat))
+            assert server.url in flat(chat)
             await chat.pilot.press("enter")  # what is preselected
             await until(chat.pilot, lambda: chat.app.screen is chat.screen)
             assert chat.screen.conversation is not None and chat.screen.conversation.model == "qwen3:4b"

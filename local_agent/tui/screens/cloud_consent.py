@@ -16,15 +16,21 @@ class CloudAnswer(StrEnum):
 
 
 class CloudConsentDialog(Dialog[CloudAnswer]):
-    """No by default; a yes is for one conversation and is never kept."""
+    """No by default; a yes is for one conversation and is never kept.
 
-    def __init__(self, model: str, where: str, asked: int, *, glyphs: Glyphs = UNICODE) -> None:
+    ``asked`` is how many questions there were so far, ``via`` the address of the server that passes them on.
+    """
+
+    def __init__(
+        self, model: str, where: str, asked: int, *, via: str = "", glyphs: Glyphs = UNICODE
+    ) -> None:
+        passes = f"{via} passes on" if via else "it is sent"
         so_far = "what was said here so far, and " if asked else ""
         super().__init__(
             f"{model} runs {where}.",
             [
-                f"With each prompt it is sent {so_far}all that you ask from now on, with the files and "
-                "pictures that you attach.",
+                f"With each prompt {passes} {so_far}all that you ask from now on, with the files "
+                "and pictures that you attach.",
                 "A yes is for this conversation. It is not remembered.",
             ],
             [
