@@ -107,7 +107,7 @@ def test_what_is_new_gone_or_ignored_since_is_seen_at_the_next_word(tmp_path: Pa
 def test_nothing_is_walked_again_while_nothing_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make(tmp_path, "a.py")
+    make(tmp_path, "a.py", ".gitignore")
     time.sleep(0.05)  # older than a tick of the file system's clock
     walks: list[Path] = []
 

@@ -87,6 +87,16 @@ class Doors(Screen[None]):
     def on_question_pictures_wanted(self, event: Question.PicturesWanted) -> None:
         self.open_pictures(event.pictures, event.first)
 
+    def show_pictures(self) -> None:
+        """Look at the pictures of the questions that are mounted, the newest first."""
+        from local_agent.tui.widgets.question import Question  # after the first paint
+
+        pictures = [picture for question in self.query(Question) for picture in question.pictures]
+        if pictures:
+            self.open_pictures(pictures[::-1])
+        else:
+            self.notify_line("No question here has a picture. /image PATH attaches one.")
+
     def open_pictures(self, pictures: Sequence[Picture], first: int = 0) -> None:
         """Look at pictures, one after another."""
         runtime = self._ready()
