@@ -63,6 +63,13 @@ class Attaching:
         if readings and self._screen.runtime is not None:
             self._screen.run_worker(self._attach_pasted(shown, readings), group="attaching")
 
+    def show(self) -> None:
+        """Look at what goes along."""
+        pictures = self._screen.pane.prompt.pictures
+        if not pictures:
+            raise UsageError("No picture is attached.", "/image PATH attaches one.")
+        self._screen.open_pictures(pictures)
+
     def list(self) -> None:
         """Say what goes along."""
         pictures = self._screen.pane.prompt.pictures

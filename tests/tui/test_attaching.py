@@ -17,6 +17,8 @@ from local_agent.domain.drafts import Prompt
 from local_agent.domain.pictures import Picture
 from local_agent.tui.attachments import Attachments
 from local_agent.tui.pasted_paths import picture_paths
+from local_agent.tui.screens.picture import PictureScreen
+from local_agent.tui.widgets.picture_strip import PictureStrip
 from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, gate, say
 from tests.support.pictures import drawn, huge_png
 from tests.tui.chatting import Chat, chatting
@@ -75,6 +77,11 @@ async def test_pictures_are_attached_shown_kept_and_sent(
         lines = screen_text(chat.pilot).splitlines()
         (badge,) = [line for line in lines if "one.png 640x480" in line]
         assert badge.strip().startswith("[1] one.png") and any("[2] two.png" in line for line in lines)
+        await chat.pilot.click(PictureStrip)
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, PictureScreen))
+        await until(chat.pilot, lambda: "one.png" in screen_text(chat.pilot))
+        await chat.pilot.press("escape")
+        await until(chat.pilot, lambda: chat.app.screen is chat.screen)
         await chat.type("what is it?")
     async with chatting(home, seeing.url) as chat:
         await attached(chat, "one.png", "two.png")

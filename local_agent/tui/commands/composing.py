@@ -13,7 +13,7 @@ from local_agent.tui.launch import Launch
 from local_agent.tui.pasted_paths import PICTURE_ENDINGS
 from local_agent.tui.path_words import path_words
 
-_WORDS = ("paste", "list", "clear", "forget-history")
+_WORDS = ("paste", "show", "list", "clear", "forget-history")
 
 
 class _Started(Protocol):
@@ -39,12 +39,14 @@ async def queue(screen: CommandScreen) -> None:
 @COMMANDS.command(
     "image",
     "Attach pictures to the next prompt",
-    hint="PATH|paste|list|clear|forget-history",
+    hint="PATH|paste|show|list|clear|forget-history",
     aliases=("attach",),
     completer=_pictures,
 )
 async def image(screen: CommandScreen, first: str, *more: str) -> None:
     match (first, *more):
+        case ("show",):
+            screen.attaching.show()
         case ("list",):
             screen.attaching.list()
         case ("clear",):
@@ -53,7 +55,7 @@ async def image(screen: CommandScreen, first: str, *more: str) -> None:
             await screen.attaching.clipboard()
         case ("forget-history",):
             await screen.attaching.forget_history()
-        case ("list" | "clear" | "paste" | "forget-history" as word, *_):
+        case (word, *_) if word in _WORDS:
             raise UsageError(f"/image {word} takes no arguments.", f"A file of this name: /image ./{word}")
         case paths:
             await screen.attaching.paths(paths)

@@ -193,7 +193,7 @@ class Composer(WholeCharacters):
         """Send the text, or take the completion that is chosen."""
         if self.completing:
             self.post_message(self.CompletionMoved(0, submit=True))
-        elif self.unready:
+        elif self.unready and not self.text.startswith("/"):
             self.post_message(self.SentTooEarly())
         elif self.may_be_blank or self.text.strip():
             # Told first, so that whoever keeps it has it before it is gone from here; emptied at once,

@@ -19,7 +19,7 @@ SIDES = 4
 
 
 class PictureStrip(ComposerStrip):
-    """Hidden while there is none."""
+    """Hidden while there is none; a click shows them."""
 
     def __init__(self, glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
@@ -35,6 +35,9 @@ class PictureStrip(ComposerStrip):
             return
         named = (_named(number, each, SHORT_CELLS) for number, each in enumerate(pictures, 1))
         self.draw(lines, Content("  ").join([*lines[len(pictures) :], *named]))
+
+    async def on_click(self) -> None:
+        await self.screen.run_action("command('/image show')")
 
 
 def badge(number: int, picture: Picture, width: int) -> Content:
