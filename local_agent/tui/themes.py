@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from textual.theme import Theme
@@ -167,6 +167,12 @@ PALETTES = (
 HIGH_CONTRAST = ("beacon", "chalk")
 ANSI = ("ansi-dark", "ansi-light")
 """Textual's own that draw with the terminal's colours, whatever these are."""
+_ANSI_CODE = {
+    "code-keyword": "ansi_blue",
+    "code-string": "ansi_green",
+    "code-number": "ansi_magenta",
+    "code-comment": "ansi_bright_black",
+}
 DARK, LIGHT = "ink", "paper"
 BY_SETTING = {"dark": DARK, "light": LIGHT}
 
@@ -181,6 +187,9 @@ def register_themes(app: App[object]) -> None:
     """Make our themes known, and Textual's unknown that promise nothing; call it before ``theme_named``."""
     for name in app.available_themes.keys() - set(ANSI):
         app.unregister_theme(name)
+    for name in ANSI:
+        if (theme := app.get_theme(name)) is not None:
+            app.register_theme(replace(theme, variables=_ANSI_CODE | theme.variables))
     for palette in PALETTES:
         app.register_theme(palette.theme())
 

@@ -1,36 +1,18 @@
-"""Text can be read on whatever it stands on, in both themes."""
+"""Text can be read on whatever it stands on, in every theme."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from itertools import product
 from pathlib import Path
 
 import pytest
 from textual.color import Color
-from textual.screen import Screen
 
 from local_agent.config.settings import settings_keys
-from local_agent.domain.entries import ErrorRecord
-from local_agent.tui.screens.errors import ErrorsScreen
-from local_agent.tui.screens.held import HeldDialog
-from local_agent.tui.screens.help import HelpScreen, KeyHelp
-from local_agent.tui.screens.runtime import RuntimeScreen
-from local_agent.tui.screens.sessions import SessionsScreen
 from local_agent.tui.screens.stop_turn import StopTurnDialog
-from local_agent.tui.themes import (
-    BY_SETTING,
-    DARK,
-    HIGH_CONTRAST,
-    LIGHT,
-    PALETTES,
-    Palette,
-    known_themes,
-    theme_named,
-)
-from tests.tui.pilots import screen_text, until
-from tests.tui.stage import Stage, contrast, keep, lowest_contrast, runtime_of
-from tests.tui.test_dialogs import HOLDER
+from local_agent.tui.themes import BY_SETTING, HIGH_CONTRAST, PALETTES, Palette, known_themes, theme_named
+from tests.tui.every_screen import conversation, on_screen, still
+from tests.tui.stage import Stage, contrast, lowest_contrast
 
 READABLE, HIGHEST = 4.5, 7.0
 TEXTS = (
@@ -76,45 +58,20 @@ def test_the_screens_know_no_theme_but_these() -> None:
     assert Stage(StopTurnDialog()).available_themes.keys() == known_themes().keys()
 
 
-async def failure_trail() -> list[ErrorRecord]:
-    return [ErrorRecord("generation", "The server is gone.", "raw", "What?", "tiny:1b", "ollama")]
-
-
-async def some_facts() -> Mapping[str, Mapping[str, object]]:
-    return {"Model": {"name": "tiny:1b", "loaded": True, "digest": None}}
-
-
-SCREENS: list[tuple[Callable[[], Screen[object]], str]] = [
-    (lambda: ErrorsScreen(failure_trail), "The server is gone."),
-    (lambda: RuntimeScreen(some_facts), "tiny:1b"),
-    (lambda: HelpScreen([KeyHelp("enter", "Send")]), "Send"),
-    (lambda: HeldDialog("a1b2c3d", HOLDER), "a1b2c3d"),
-    (StopTurnDialog, "let it run"),
-]
-
-
-@pytest.mark.parametrize("theme", [DARK, LIGHT])
-@pytest.mark.parametrize(("make", "shows"), SCREENS)
-async def test_every_letter_on_the_screens(
-    make: Callable[[], Screen[object]], shows: str, theme: str
-) -> None:
-    app = Stage(make(), theme)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: shows in screen_text(pilot))
-        ratio, text = lowest_contrast(app)
-        assert ratio >= READABLE, text
-
-
-@pytest.mark.parametrize("theme", [DARK, LIGHT])
-async def test_every_letter_of_the_picker(home: Path, theme: str) -> None:
-    await keep(home, "One", "Two with [markup]")
-    async with runtime_of(home) as runtime:
-        app = Stage(SessionsScreen(runtime), theme)
-        async with app.run_test(size=(120, 30)) as pilot:
-            await pilot.press("o")
-            await until(pilot, lambda: "On About" in screen_text(pilot))
-            ratio, text = lowest_contrast(app)
-            assert ratio >= READABLE, text
+async def test_every_letter_of_what_is_drawn_in_every_theme(home: Path) -> None:
+    """The other screens are made of the same colours; ``test_sizes`` reads them all in the usual two."""
+    weak: list[str] = []
+    async with conversation(home, size=(120, 36)) as (app, pilot):
+        for name in ("ChatScreen", "SessionsScreen", "SettingsScreen refusing", "HeldDialog"):
+            async with on_screen(app, pilot, name):
+                for palette in PALETTES:
+                    app.theme = palette.name
+                    await still(pilot)
+                    least = HIGHEST if palette.name in HIGH_CONTRAST else READABLE
+                    ratio, text = lowest_contrast(app)
+                    if ratio < least:
+                        weak.append(f"{name} in {palette.name}: {text!r} has a contrast of {ratio:.1f}")
+    assert not weak, "\n".join(weak)
 
 
 @pytest.mark.parametrize(

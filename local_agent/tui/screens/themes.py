@@ -86,10 +86,13 @@ def sample(glyphs: Glyphs) -> Content:
         (f"{glyphs.ok} done  ", "$text-success"),
         (f"{glyphs.warning} look here  ", "$text-warning"),
         (f"{glyphs.error} failed\n", "$text-error"),
-        ("def ", "$text-primary"),
+        ("def ", "$code-keyword"),
         ("name", "bold"),
-        ("():  ", ""),
-        ('"text"', "$text-success"),
+        ("(", ""),
+        ("1", "$code-number"),
+        (", ", ""),
+        ('"text"', "$code-string"),
+        (")", ""),
     )
 
 
