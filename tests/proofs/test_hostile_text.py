@@ -82,7 +82,7 @@ async def test_a_reply_cut_anywhere_ends_as_the_whole(text: str, data: st.DataOb
         await growing.feed(text[begin:end])
         assert unsafe(plain(growing.lines)) == []
     await growing.finish()
-    assert growing.source == sanitise(text)
+    assert growing.source == sanitise(text, tabs=True)
 
 
 @given(st.text("&#x;202eE00418d5bNewLinetabrlm[]()*_`<> \n", max_size=60))
@@ -266,7 +266,7 @@ async def test_what_is_drawn_of_a_whole_conversation(home: Path, server: OllamaS
         await chat.send("Again")
         await until(chat.pilot, lambda: chat.remarks)
         assert_drawn(chat.pilot)
-        assert chat.replies == [sanitise(all_of_it)]
+        assert chat.replies == [sanitise(all_of_it, tabs=True)]
         stored = [entry.text for entry in (await chat.screen.conversation.tail()).entries]
     assert stored[1] == normalise(all_of_it)
 
