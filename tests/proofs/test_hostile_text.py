@@ -56,7 +56,7 @@ def plain(lines: Sequence[Line]) -> str:
 
 
 def assert_typeset(text: str, width: int) -> None:
-    lines = Typesetter(width).typeset(sanitise(text))
+    lines = Typesetter(width).typeset(sanitise(text, tabs=True))
     assert unsafe(plain(lines)) == []
     assert max((line.content.cell_length for line in lines), default=0) <= width
 
