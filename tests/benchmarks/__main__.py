@@ -2,8 +2,8 @@
 
 A name is that of a module beside this one that has ``measure``. ``--write`` keeps the table of a full run in
 the README, ``--accept`` keeps the values that later runs are compared with; with ``--minute`` each reply is
-streamed for as long. Exits with 1 when a value is
-more than twice its budget, or much worse than the accepted one.
+streamed for as long. Exits with 1 when a value is more than twice its budget, or much worse than the accepted
+one.
 """
 
 from __future__ import annotations

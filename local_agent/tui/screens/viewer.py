@@ -40,7 +40,7 @@ class ViewerScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "close", id="viewer.close"),
-        Binding("slash,ctrl+f", "find", "find", id="viewer.find"),
+        Binding("slash,ctrl+f", "find", "find", id="viewer.find", priority=True),
         Binding("n", "find_next(1)", "Next place", id="viewer.next", show=False),
         Binding("N", "find_next(-1)", "The place before", id="viewer.previous", show=False),
         Binding("c", "copy", "copy", id="viewer.copy"),
@@ -115,6 +115,10 @@ class ViewerScreen(Screen[None]):
         if self._page.sought is not None:
             self._search(self._page.sought)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # It comes before all other keys, so that the next ones are typed; then it is typed itself.
+        return action != "find" or self.focused is not self._bar.input
+
     async def action_find(self) -> None:
         """Type words, or others."""
         if not self._bar.is_attached:
@@ -122,6 +126,7 @@ class ViewerScreen(Screen[None]):
             self.add_class("-finding")
             await self.mount(self._bar, after=self._page)
         self._bar.open(self._words)
+        self._bar.input.action_select_all()
 
     async def action_find_next(self, times: int) -> None:
         """Go on with a search that was closed."""
