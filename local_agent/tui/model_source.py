@@ -44,7 +44,8 @@ class ConversationModels:
 
     async def details(self, model: Listed) -> Details:
         """Everything known of one model. Raises ``LocalAgentError``."""
-        info = await self._models.describe(model.name)
+        # Of one that runs elsewhere nothing more is asked.
+        info = model.info if model.info.leaves else await self._models.describe(model.name)
         listed = self._listed(info, await self.speeds())
         return Details(listed, self._models.window(info), self._models.needed(info))
 

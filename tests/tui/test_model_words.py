@@ -16,7 +16,7 @@ from local_agent.tui.pull_meter import PullMeter
 from local_agent.tui.thinking_modes import next_thinking, thinking_of, thinking_words
 from local_agent.tui.widgets.model_details import Details, details_lines
 from local_agent.tui.widgets.model_row import ModelRow
-from local_agent.tui.widgets.phase import Pace
+from local_agent.tui.widgets.phase import Pace, fitting
 
 QWEN = ModelInfo(
     "qwen3:4b",
@@ -175,6 +175,15 @@ def test_reading_is_guessed_from_what_the_last_prompt_took() -> None:
     assert pace.reading(4000, 4.0) == "about 2.0k of 5.2k tokens"
     assert pace.reading(4000, 60.0) == "about 4.9k of 5.2k tokens"
     assert pace.after(Usage()) == pace
+
+
+def test_a_narrow_phase_line_keeps_what_is_done_and_how_long_it_takes() -> None:
+    parts = ["reading the prompt", "about 800 of 1.2k tokens", "", "4 s", "usually 6 s"]
+    whole = "reading the prompt · about 800 of 1.2k tokens · 4 s · usually 6 s"
+    assert fitting(parts, " · ", 76) == whole
+    assert fitting(parts, " · ", len(whole) - 1) == "reading the prompt · about 800 of 1.2k tokens · 4 s"
+    assert fitting(parts, " · ", 26) == "reading the prompt · 4 s"
+    assert fitting(["writing", "", "41 tok/s", "12 s", ""], " · ", 20) == "writing · 12 s"
 
 
 def test_thinking_has_words_and_an_order() -> None:

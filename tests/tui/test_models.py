@@ -129,6 +129,18 @@ async def test_a_slow_list_shows_the_current_model_and_is_left_at_once(home: Pat
         await until(chat.pilot, lambda: chat.app.screen is chat.screen)
 
 
+async def test_of_a_thousand_models_typing_finds_each(home: Path) -> None:
+    many = [ModelSpec(f"model{number}:1b") for number in range(1000)]
+    async with OllamaServer(models=many) as server, chatting(home, server.url) as chat:
+        await chat.ready()
+        screen = await picker(chat, 500)
+        await until(chat.pilot, lambda: "500 more: type a part of the name" in screen_text(chat.pilot))
+        screen.filter_input.value = "model999"
+        await until(chat.pilot, lambda: [model.name for model in screen.browser.shown] == ["model999:1b"])
+        await until(chat.pilot, lambda: "more:" not in screen_text(chat.pilot))
+        await chat.pilot.press("escape")
+
+
 async def test_a_server_that_is_gone_has_its_line_and_the_way_out(home: Path) -> None:
     async with OllamaServer(models=MODELS) as server, chatting(home, server.url, size=(80, 24)) as chat:
         await chat.ready()

@@ -113,17 +113,17 @@ class ModelsScreen(Screen[Picked | None]):
             self._wait_off()
         self._show_heading(state)
         if state.reachable:
-            said, self._said = self._said, ""
-            self._say(said, "$text-warning")
             self.browser.show(models)
+            said, self._said = self._said, ""
+            self._say(said or self._more(), "$text-warning")
         else:
             self._say(f"{state.problem} {state.hint}".strip(), "$text-error")
 
     @on(Input.Changed, "#filter")
     def _typed(self) -> None:
-        if self._ticking is None:
-            self._say("")
         self.browser.find(self.filter_input.value)
+        if self._ticking is None:
+            self._say(self._more())
 
     @on(ModelBrowser.Moved)
     def _moved(self) -> None:
@@ -188,6 +188,10 @@ class ModelsScreen(Screen[Picked | None]):
         dot = f" {self._glyphs.dot} "
         about = dot + one_line(state.address) + (dot + one_line(state.version) if state.version else "")
         self._heading.update(Content.assemble(("Models", "bold"), (about, "$text-muted")))
+
+    def _more(self) -> str:
+        more = self.browser.more
+        return f"{self._glyphs.ellipsis} {more} more: type a part of the name" if more else ""
 
     def _wait_on(self) -> None:
         self._wait_off()

@@ -90,7 +90,8 @@ class ModelBrowser(Horizontal):
         self._complete = False
         self._typed = ""
         self._shown: Sequence[Listed] = ()
-        self._more = 0
+        self.more = 0
+        """Models that match, and have no row."""
         self._to_pull = ""
 
     def compose(self) -> ComposeResult:
@@ -134,7 +135,7 @@ class ModelBrowser(Horizontal):
     def _draw(self, *, typing: bool) -> None:
         kept, index = self.selected, self.row_list.highlighted or 0
         matching = found(self._models, self._typed)
-        self._shown, self._more = matching[:MOST], max(len(matching) - MOST, 0)
+        self._shown, self.more = matching[:MOST], max(len(matching) - MOST, 0)
         self._to_pull = self._pullable()
         rows = self.row_list
         rows.set_options([*(self._option(model) for model in self._shown), *self._below()])
@@ -151,7 +152,7 @@ class ModelBrowser(Horizontal):
         self._moved()
 
     def _pullable(self) -> str:
-        if not self._complete or self._more:
+        if not self._complete or self.more:
             return ""
         if not self._typed:
             return "" if self._models else self._source.suggested
@@ -163,12 +164,9 @@ class ModelBrowser(Horizontal):
         """What stands below the models."""
         if self._to_pull:
             return [Option(Row(self._pull_row))]
-        if self._more:
-            text = f"{self._glyphs.ellipsis} {self._more} more: type more of the name"
-        elif self._shown or not self._complete:
+        if self._shown or not self._complete:
             return []
-        else:
-            text = "No model is called so." if self._typed else "There are no models yet."
+        text = "No model is called so." if self._typed else "There are no models yet."
         return [Option(Content.styled(f"  {text}", "$text-muted"), disabled=True)]
 
     def _pull_row(self, width: int) -> Content:

@@ -141,7 +141,7 @@ class PhaseLine(Static):
     def _draw(self) -> None:
         separator = f" {self._glyphs.dot} "
         room = (self.content_size.width or self.app.size.width - 4) - 2
-        text = _joined(self._parts(), separator, room)
+        text = fitting(self._parts(), separator, room)
         if self._note:
             text += separator + self._note
         sign = (self._frames[self._frame], "$text-primary")
@@ -167,7 +167,7 @@ class PhaseLine(Static):
         return f"{self._pieces / took:.0f} tok/s"
 
 
-def _joined(parts: Sequence[str], separator: str, room: int) -> str:
+def fitting(parts: Sequence[str], separator: str, room: int) -> str:
     """The parts that fit, in their order; those of ``_GIVE_WAY`` are left out one after another."""
     kept = dict(enumerate(parts))
     for number in _GIVE_WAY:
