@@ -158,7 +158,7 @@ def _data(path: Path) -> bytes:
     head = data[:_HEAD]
     if _PICTURE.match(head):
         raise _Unread("it is a picture (attach it with /image)")
-    if b"\0" in head:
+    if b"\0" in head or decode(head).count(REPLACEMENT) > len(head) // 8 + 1:
         raise _Unread("it is no text")
     if b"PRIVATE KEY-----" in head:
         raise _Unread("it looks like a secret")
@@ -168,29 +168,39 @@ def _data(path: Path) -> bytes:
 def _part(mention: Mention, data: bytes, size: int, most: int) -> Attached:
     """The lines that are meant, as many as fit."""
     whole = len(data) <= SCANNED_BYTES
-    lines = data.split(b"\n")
-    if whole and lines[-1] == b"":
-        lines.pop()
-    first = max(mention.first, 1)
-    wanted = lines[first - 1 : mention.last or None]
-    if mention.first and not wanted:
-        raise _Unread(f"it has only {_lines(len(lines))}" if whole else "those lines lie too far into it")
-    if not wanted:
+    total = data.count(b"\n") + (not data.endswith(b"\n"))
+    if not data:
         return Attached(mention.label, "empty", "")
+    first, last = max(mention.first, 1), mention.last or total
+    if first > total:
+        raise _Unread(f"it has only {_lines(total)}" if whole else "those lines lie too far into it")
+    if last < first:
+        raise _Unread("its last line comes before its first")
+    rest = data[_line_start(data, first) :]
+    # No more lines than bytes can fit.
+    wanted = rest.split(b"\n", most + 1)[: min(last, total) - first + 1]
     fitting = _fitting(wanted, most)
-    text = _text(b"\n".join(wanted[:fitting]))
-    of = f"{len(lines):,}" if whole else size_words(size)
-    if fitting == len(lines) and whole:
-        note = _lines(fitting)
-    elif fitting:
-        note = (
-            f"lines {first:,}-{first + fitting - 1:,} of {of}" if fitting > 1 else f"line {first:,} of {of}"
-        )
-    else:
-        text = _text(wanted[0][:most]).rstrip(REPLACEMENT)
+    of = f"{total:,}" if whole else size_words(size)
+    if not fitting:
         where = f"line {first:,}, " if mention.first else ""
-        note = f"{where}first {size_words(most)} of {size_words(len(wanted[0]) if where else size)}"
-    return Attached(mention.label, note, text)
+        all_of_it = len(wanted[0]) if mention.first else size
+        text = _text(wanted[0][:most]).rstrip(REPLACEMENT)
+        return Attached(mention.label, f"{where}first {size_words(most)} of {size_words(all_of_it)}", text)
+    if fitting == total and whole:
+        note = _lines(total)
+    elif fitting == 1:
+        note = f"line {first:,} of {of}"
+    else:
+        note = f"lines {first:,}-{first + fitting - 1:,} of {of}"
+    return Attached(mention.label, note, _text(b"\n".join(wanted[:fitting])))
+
+
+def _line_start(data: bytes, number: int) -> int:
+    """Where a line begins; lines count from 1."""
+    place = 0
+    for _ in range(number - 1):
+        place = data.index(b"\n", place) + 1
+    return place
 
 
 def _fitting(lines: Sequence[bytes], most: int) -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from local_agent.domain.attached import Attached
 from local_agent.workspace.reading import SCANNED_BYTES, read_mentions
@@ -47,7 +50,7 @@ def test_lines_are_read_where_lines_are_meant(root: Path) -> None:
         ("a.py:100", "line 100 of 100", "line 100"),
         ("a.py:99-", "lines 99-100 of 100", "line 99\nline 100"),
         ("a.py:101", "it has only 100 lines", None),
-        ("a.py:4-3", "it has only 100 lines", None),
+        ("a.py:4-3", "its last line comes before its first", None),
     ]
 
 
@@ -63,6 +66,17 @@ def test_all_of_it_together_keeps_the_bound_and_small_files_stay_whole(root: Pat
     ]  # fmt: skip
     assert attached[0].text is not None and attached[0].text.endswith("one 00132")
     assert [each.note for each in read_mentions(root, "@small.md", 0)] == ["first 0 B of 6 B"]
+
+
+def test_what_is_no_utf8_is_read_only_while_most_of_it_is(root: Path) -> None:
+    (root / "latin.txt").write_bytes(b"caf\xe9 and more words\nend")
+    (root / "noise.txt").write_bytes(bytes(range(128, 256)) * 40)
+    (root / "blank.txt").write_bytes(b"\n\n")
+    assert read(root, "@latin.txt @noise.txt @blank.txt") == [
+        ("latin.txt", "2 lines", "caf\ufffd and more words\nend"),
+        ("noise.txt", "it is no text", None),
+        ("blank.txt", "2 lines", "\n"),
+    ]
 
 
 def test_a_letter_is_not_cut_in_two(root: Path) -> None:
@@ -177,3 +191,29 @@ def test_thousands_of_at_signs_are_no_flood(root: Path) -> None:
         root, "@decorator\ndef f(): ...\n" * 50_000 + " ".join(f"@x{n}" for n in range(50_000)), 10_000
     )
     assert time.process_time() - begin < 3
+
+
+@given(
+    st.lists(st.text("ab é", max_size=6), min_size=1, max_size=30),
+    st.booleans(),
+    st.integers(1, 32),
+    st.integers(1, 32),
+    st.integers(0, 120),
+)
+def test_the_lines_that_are_meant_are_given_as_far_as_they_fit(
+    lines: list[str], closed: bool, first: int, last: int, most: int
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        text = "\n".join(lines) + "\n" * closed
+        (Path(name) / "f").write_text(text)
+        ((_, note, given_text),) = read(Path(name), f"@f:{first}-{last}", most)
+    there = text.removesuffix("\n").split("\n") if text else []
+    meant = there[first - 1 : last]
+    if given_text is None:
+        assert not meant or last < first
+    elif text:
+        assert len(given_text.encode()) <= most or not most
+        begun = "\n".join(meant).encode()[: len(given_text.encode())]
+        assert begun == given_text.encode()
+        if f"lines {first}-" in note:
+            assert given_text.split("\n") == meant[: len(given_text.split("\n"))]
