@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from local_agent.tui.commands.screen import CommandScreen
 from local_agent.tui.commands.table import COMMANDS
-from local_agent.tui.themes import known_themes
 
 if TYPE_CHECKING:
     from local_agent.tui.configuring import Configuring
@@ -20,13 +18,8 @@ class ConfigurableScreen(CommandScreen, Protocol):
     def configuring(self) -> Configuring: ...
 
 
-async def _themes(screen: CommandScreen, typed: str) -> Sequence[str]:
-    return [name for name in known_themes() if name.startswith(typed)]
-
-
-@COMMANDS.command(
-    "theme", "Choose how the screens look, and see it at once", hint="[NAME]", completer=_themes
-)
+# Names are not completed: Enter would take the first one instead of opening the chooser.
+@COMMANDS.command("theme", "Choose how the screens look, and see it at once", hint="[NAME]")
 async def theme(screen: ConfigurableScreen, name: str = "") -> None:
     await screen.configuring.choose_theme(name or None)
 

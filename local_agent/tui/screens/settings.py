@@ -173,7 +173,7 @@ class SettingsScreen(Screen[None]):
         if key.name == "ui.theme":
             self.app.push_screen(ThemesScreen(self.app.theme, glyphs=self._glyphs), self._theme_chosen)
         elif key.choices:
-            after = key.choices.index(value) + 1 if value in key.choices else 0  # type: ignore[arg-type]  # one of them
+            after = key.choices.index(value) + 1 if value in key.choices else 0
             self._carry_out(key, key.choices[after % len(key.choices)])
         else:
             self._editing = key
