@@ -341,8 +341,11 @@ async def test_a_wait_says_what_it_is_for_and_how_long_it_usually_takes(home: Pa
             await chat.ready()
             await chat.send("Hello")
             await chat.answered(1)
-            await chat.send("Again")
-            await until(chat.pilot, lambda: "reading the prompt" in screen_text(chat.pilot))
+            chat.screen.composer.load("word " * 800)
+            await chat.pilot.press("enter")
+            await until(
+                chat.pilot, lambda: "reading the prompt · about 1.1k tokens" in screen_text(chat.pilot)
+            )
             server.release("first")
             await chat.answered(2)
         async with chatting(home, server.url) as chat:

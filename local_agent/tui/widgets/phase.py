@@ -23,7 +23,7 @@ CHARACTERS_PER_TOKEN = 4
 LEAST_TOKENS = 200
 """A shorter prompt is read before a guess at it could be read."""
 _ALMOST = 0.95
-"""A guess never says that everything is read: the first word says that."""
+"""A guess is given up before it says that everything is read: the first word says that."""
 
 _GIVE_WAY = (4, 1, 2)
 """Where a line is too long: how long it usually takes, how far it is, how fast it goes."""
@@ -58,9 +58,9 @@ class Pace(NamedTuple):
         total = self.context_tokens + characters // CHARACTERS_PER_TOKEN
         if total < LEAST_TOKENS:
             return ""
-        if self.prompt_tokens_per_second is None:
+        done = (self.prompt_tokens_per_second or 0.0) * passed
+        if not 0 < done < total * _ALMOST:
             return f"about {tokens(_round(total))} tokens"
-        done = min(self.prompt_tokens_per_second * passed, total * _ALMOST)
         return f"about {tokens(_round(done))} of {tokens(_round(total))} tokens"
 
 
@@ -183,4 +183,4 @@ def _round(count: float) -> int:
     if whole < 100:
         return whole
     step = int(10 ** (len(str(whole)) - 2))
-    return whole // step * step
+    return round(whole / step) * step
