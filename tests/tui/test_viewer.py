@@ -70,6 +70,9 @@ async def test_code_is_read_to_the_end_of_its_lines_and_markdown_as_it_was_writt
         await whole(pilot)
         text = text_of(pilot)
         assert text.size.width < 60 and "bold words" in screen_text(pilot)
+        sign = next(row for row, line in enumerate(text.lines) if line.aside is not None)
+        await pilot.click(text, offset=(text.size.width - 2, sign))
+        assert app.clipboard == LONG_LINE
         broken = len(text.lines)
         await pilot.press("w")
         await until(pilot, lambda: len(text.lines) < broken and text.size.width > len(LONG_LINE))

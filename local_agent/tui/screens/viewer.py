@@ -16,6 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from local_agent.domain.finding import Sought
+from local_agent.tui.copying import copy
 from local_agent.tui.glyphs import UNICODE, Glyphs
 from local_agent.tui.marks import Spot, spots
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
@@ -102,8 +103,7 @@ class ViewerScreen(Screen[None]):
 
     def action_copy(self) -> None:
         """Copy the whole text as it was written."""
-        self.app.copy_to_clipboard(self._source)
-        self.notify("The whole text is in the clipboard.", markup=False)
+        copy(self.app, self._source, "The whole text")
 
     async def action_look(self, what: str) -> None:
         """Show it in another way; what was read stays about where it was."""

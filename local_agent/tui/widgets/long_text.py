@@ -17,7 +17,7 @@ from local_agent.tui.growing_lines import JoinedLines, PlainLines
 from local_agent.tui.lines import BLANK, Line
 from local_agent.tui.markdown.code import code
 from local_agent.tui.markdown.typeset import Typesetter, finished_end
-from local_agent.tui.widgets.lines_view import LinesView
+from local_agent.tui.widgets.markdown_view import MarkdownView
 
 FIRST_PIECE = 4_000
 PIECE = 20_000
@@ -37,7 +37,7 @@ class Look:
     """Long lines are broken at the edge; else one scrolls to their ends."""
 
 
-class LongText(LinesView):
+class LongText(MarkdownView, can_focus=False):
     """Posts ``Grown`` while more of it is typeset, and once it is whole."""
 
     DEFAULT_CSS = """
@@ -48,12 +48,10 @@ class LongText(LinesView):
         """There are more lines than before, or all of them."""
 
     def __init__(self, source: str, glyphs: Glyphs = UNICODE) -> None:
-        super().__init__()
-        self.source = source
+        super().__init__(source, glyphs)
         self.look = Look()
         self.complete = asyncio.Event()
         """Set while all lines are there."""
-        self._glyphs = glyphs
         self._lines: Sequence[Line] = ()
         self._room = 0
         self._widest = 0
@@ -81,7 +79,7 @@ class LongText(LinesView):
         look, room, drawn = self.look, self._room, 0.0
         lines = JoinedLines(gap=None if look.raw else BLANK)
         widest = 0
-        source = await asyncio.to_thread(sanitise, self.source)
+        source = await asyncio.to_thread(sanitise, self.source, tabs=not look.raw)
         for piece in raw_pieces(source) if look.raw else pieces(source):
             block, cells = await asyncio.to_thread(_set, piece, look, room, self._glyphs)
             lines.finish(block)
