@@ -22,6 +22,7 @@ from tests.support.permissions import bound_by_modes
 
 DATA = b"some bytes" * 1000
 LATER = SPARED_SECONDS + 60.0
+REMOVALS = 10
 
 
 @pytest.fixture
@@ -203,13 +204,15 @@ def test_a_removal_never_takes_what_is_put_meanwhile(objects: ObjectFolder) -> N
     with ThreadPoolExecutor(1) as pool:
         removing = pool.submit(remove)
         end = time.monotonic() + 20
-        while removed < 50 and time.monotonic() < end:
-            objects.put(DATA)
-            assert wait_for(path), "it was removed right after it was put"
-            age_if_there(path)
-        stop.set()
+        try:
+            while removed < REMOVALS and time.monotonic() < end:
+                objects.put(DATA)
+                assert wait_for(path), "it was removed right after it was put"
+                age_if_there(path)
+        finally:
+            stop.set()
         removing.result()
-    assert removed >= 50
+    assert removed >= REMOVALS
 
 
 def wait_for(path: Path) -> bool:
