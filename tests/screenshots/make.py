@@ -123,12 +123,28 @@ async def runtime_view(pilot: Driver) -> None:
     await wait_for(pilot, MAIN.handle, "Q4_K_M")
 
 
+async def settings_view(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press(*"/settings", "enter")
+    await wait_for(pilot, "num_ctx", "counts after a restart")
+
+
+async def theme_chooser(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press(*"/theme", "space", "enter")
+    await wait_for(pilot, "amber on burnt brown")
+    await pilot.press("down")
+    await wait_for(pilot, "amber on burnt brown")
+
+
 SCENES = (
     Scene("welcome", False, welcome),
     Scene("conversation", True, conversation),
     Scene("conversation", True, small_conversation, (SMALL,)),
     Scene("sessions", False, picker),
     Scene("runtime", True, runtime_view),
+    Scene("settings", True, settings_view),
+    Scene("themes", True, theme_chooser, (LARGE,)),
 )
 
 
