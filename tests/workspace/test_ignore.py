@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from local_agent.workspace.ignore import hidden_from_models, ignored, rules_from
 
@@ -82,3 +84,13 @@ def test_what_an_agentignore_names_is_hidden_with_all_that_lies_in_it(tmp_path: 
     assert hidden_from_models(tmp_path, "a/b.key", False)
     assert not hidden_from_models(tmp_path, "a/public.key", False)
     assert not hidden_from_models(tmp_path, "b.key", False)
+
+
+@given(
+    st.lists(st.text("ab/*?[]!^-\\# .{}()|+$&~,\n\u00e9", max_size=12), max_size=6),
+    st.text("ab/.[]", max_size=8),
+)
+def test_any_text_is_an_ignore_file(lines: list[str], path: str) -> None:
+    rules = rules_from(lines)
+    if rules is not None:
+        ignored(path.strip("/") or "a", False, [rules])
