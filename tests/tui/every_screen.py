@@ -20,6 +20,7 @@ from PIL import Image
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widgets import Input, TextArea
 
 import local_agent.tui
 from local_agent.config.launch import LaunchOptions
@@ -240,4 +241,7 @@ async def still(pilot: Pilot[Any]) -> None:
         return same == 3
 
     await pilot.pause()
+    for screen in pilot.app.screen_stack:
+        for typed in (*screen.query(Input), *screen.query(TextArea)):
+            typed.cursor_blink = False
     await until(pilot, settled)
