@@ -19,7 +19,12 @@ from tests.support.ollama_server import Fault, ModelSpec, OllamaServer, Turn, ga
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import listening, screen_text, until
 
-QWEN = ModelSpec("qwen3:4b", ("completion", "tools", "thinking"), arch="qwen3")
+QWEN = ModelSpec(
+    "qwen3:4b",
+    ("completion", "tools", "thinking"),
+    arch="qwen3",
+    show={"license": "\n          Apache License\n   Version 2.0", "modelfile": "FROM x\nRENDERER qwen3\n"},
+)
 GEMMA = ModelSpec("gemma3:12b", ("completion", "vision"), arch="gemma3", modified_at="2025-01-01T00:00:00Z")
 EMBED = ModelSpec("nomic-embed-text:latest", ("embedding",))
 HUGE = ModelSpec("huge:400b", size=10**15)
@@ -73,7 +78,8 @@ async def test_the_list_is_arranged_narrowed_and_gives_the_model_that_answers_ne
                 "nomic-embed-text:latest",
             ]
             assert screen.browser.selected is not None and screen.browser.selected.name == "qwen3:4b"
-            await until(chat.pilot, lambda: "family qwen3" in flat(chat) and "memory about" in flat(chat))
+            await until(chat.pilot, lambda: "Apache License" in flat(chat) and "memory about" in flat(chat))
+            assert "qwen3 renderer" in flat(chat)
             assert "✗ too big" in screen_text(chat.pilot)
             await chat.type("nomic")
             await chat.pilot.press("enter")
@@ -276,6 +282,9 @@ async def test_a_name_is_completed_and_one_that_is_not_there_opens_the_list_with
         await until(chat.pilot, lambda: "gemma3:12b" in header(chat))
         await chat.send("/model auto")
         await until(chat.pilot, lambda: "qwen3:4b" in header(chat))
+        await chat.send("/model")
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, ModelsScreen))
+        await chat.pilot.press("escape")
         await chat.send("/model zephyr")
         await until(chat.pilot, lambda: isinstance(chat.app.screen, ModelsScreen))
         screen = chat.app.screen
