@@ -19,10 +19,10 @@ from textual.geometry import Region
 FIXED = (
     (r"\b\d\d:\d\d\b", "14:02"),
     (r"http://127\.0\.0\.1:\d+", "http://127.0.0.1:11434"),
-    (r"\b\d( min left)", r"5\g<1>"),
     (r"\b0\.[67]( s)\b", r"0.6\g<1>"),
     (r"\b[67]\d\d( ms)\b", r"600\g<1>"),
-    (r"(?<=Linux )[\w.-]+", "6.12"),
+    (r"\b[2-9]( min)\b", r"3\g<1>"),
+    (r"\b(Jan 1|Dec 31),", "Jan 1,"),
 )
 _SIGNS = ascii_letters + digits
 

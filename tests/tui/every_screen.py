@@ -44,14 +44,16 @@ from local_agent.tui.screens.themes import ThemesScreen
 from local_agent.tui.screens.too_small import TooSmallScreen
 from local_agent.tui.screens.unsaved import UnsavedDialog
 from tests.runtime.opened import paths_in
-from tests.screenshots.make import Stage, record
-from tests.screenshots.story import MAIN, MODEL
+from tests.screenshots.make import Stage, date, record
+from tests.screenshots.story import MAIN, MODEL, OLDER
 from tests.support.ollama_server import ModelSpec, OllamaServer
 from tests.tui.pilots import screen_text, until
 from tests.tui.test_dialogs import HOLDER
 
 Opener = Callable[[LocalAgentApp, Pilot[Any]], Awaitable[None]]
 
+WINDOW = 16_384
+"""Set, because by itself it follows the machine's memory."""
 QUEUED = ("And then run it twenty times, please", "Write the release note for it")
 PASTED = "\n".join(f"line {number} of a log that was pasted into the prompt" for number in range(300))
 
@@ -197,8 +199,15 @@ async def conversation(
     async with OllamaServer([model, ModelSpec("llama3.2:3b")]) as server:
         stage = Stage(paths_in(home), workspace, server)
         await record(stage)
+        for past, days in zip(OLDER[1:], (1, 2, 3), strict=True):
+            # Whole days ago, so that it is as many days at any time of the day.
+            date(stage.paths.database, past.handle, replace(past, hours=24.0 * days))
         settings = stage.settings("dark")
-        settings = replace(settings, ui=replace(settings.ui, **ui))  # type: ignore[arg-type]  # by name
+        settings = replace(
+            settings,
+            ollama=replace(settings.ollama, num_ctx=WINDOW),
+            ui=replace(settings.ui, **ui),  # type: ignore[arg-type]  # by name
+        )
         app = LocalAgentApp(LaunchOptions(workspace, resume=MAIN.handle), settings, stage.paths)
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: "second fixture shares" in " ".join(screen_text(pilot).split()))

@@ -28,6 +28,8 @@ from tests.tui.stage import lowest_contrast
 
 SIZES = ((120, 36), (80, 24), (40, 20), (30, 12))
 PICTURED = ((120, 36), (80, 24), (30, 12))
+OF_THE_MACHINE = ("LinkDialog", "ModelDetailsScreen", "ModelsScreen", "PullScreen", "RuntimeScreen")
+"""They tell of its memory, its disk or its browser, and look different on another one."""
 SNAPSHOTS = Path(__file__).parents[1] / "screenshots" / "snapshots"
 TOO_SMALL = (29, 11)
 THEMES = ("ink", "paper")
@@ -63,7 +65,7 @@ async def test_every_screen_in_every_size_and_theme(
                             problems += [*found, screen_text(pilot)]
                         looks.setdefault((name, size), []).append(cells(app))
     for (name, size), (dark, light) in looks.items():
-        if size in PICTURED:
+        if size in PICTURED and name not in OF_THE_MACHINE:
             problems += compared(f"{name}-{size[0]}x{size[1]}", written(dark, light), update=update)
     assert not problems, "\n".join(problems)
 
@@ -93,7 +95,10 @@ def compared(name: str, now: str, *, update: bool) -> list[str]:
 
 def test_every_snapshot_is_of_a_screen() -> None:
     names = {
-        f"{name.lower().replace(' ', '-')}-{columns}x{rows}" for name in OPENERS for columns, rows in PICTURED
+        f"{name.lower().replace(' ', '-')}-{columns}x{rows}"
+        for name in OPENERS
+        for columns, rows in PICTURED
+        if name not in OF_THE_MACHINE
     }
     assert {path.stem for path in SNAPSHOTS.iterdir()} == names
 
