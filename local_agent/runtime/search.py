@@ -21,6 +21,11 @@ class Search:
         self._journal = journal
         self._place = place
 
+    @property
+    def newest(self) -> int | None:
+        """The last entry of the path as this process knows it; another one when there is more to find."""
+        return self._place()[1]
+
     async def find(self, sought: Sought) -> AsyncGenerator[FoundPart, None]:
         """What was found, newest first, part by part; closing it stops the search. Raises ``StoreError``."""
         waiting, leaf = await self._ends()

@@ -52,6 +52,7 @@ class Find(FindBar):
         self._found: list[Found] = []
         self._complete = False
         self._at: Place | None = None
+        self._looked_through: object = None
 
     @property
     def sought(self) -> Sought:
@@ -72,6 +73,10 @@ class Find(FindBar):
     @on(FindBar.Stepped)
     async def _stepped(self, event: FindBar.Stepped) -> None:
         event.stop()
+        if self._looked_through != self._now():
+            # There is more to find by now, or another conversation.
+            self._search()
+            return
         if self._at is None:
             return
         place, wrapped = self._beyond(self._at, -event.step)
@@ -98,6 +103,7 @@ class Find(FindBar):
         self._mark(sought if sought.words else None)
         self.say("")
         conversation = self.history.conversation
+        self._looked_through = self._now()
         if conversation is None or not sought.words:
             return
         await asyncio.sleep(TYPING_SECONDS)
@@ -166,6 +172,10 @@ class Find(FindBar):
             self.say("not found" if not total else f"{total:,}", "$text-warning")
         else:
             self.say(f"{total:,}{more}" if total else self.glyphs.ellipsis)
+
+    def _now(self) -> object:
+        conversation = self.history.conversation
+        return conversation, conversation.search.newest if conversation is not None else None
 
     def _lowest_in_view(self) -> float:
         """The entry at the lower edge of the view; above all when that is the end."""

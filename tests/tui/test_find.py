@@ -142,9 +142,13 @@ async def test_a_running_turn_goes_on_below_and_escape_ends_the_search_alone(
         await chat.pilot.press("escape")
         await until(chat.pilot, lambda: not chat.screen.query(FindBar))
         assert chat.screen.busy, "the first escape ended the search"
+        await chat.pilot.press("ctrl+f", *"ends")
+        await until(chat.pilot, lambda: told(chat) == "not found")
         server.release("more")
         await until(chat.pilot, lambda: not chat.screen.busy)
         assert chat.replies[-1] == "It begins and ends."
+        await chat.pilot.press("enter", "n")
+        await until(chat.pilot, lambda: told(chat) == "1 of 1" and "ends" in chosen(chat))
 
 
 HOSTILE = (" ", "e", "(a|b)*[", "\\d+$", "👍🏽", "\u202edrowssap", "x" * 10_000, "a\nb\tc\x1b[31m", "[/b]")
