@@ -63,7 +63,12 @@ class History:
     async def newer(self, cut: Cut) -> bool:
         """Put back what was dropped below; False when that was no longer wanted, or failed."""
         conversation = self.conversation
-        part = await self._read(cut.before, cut.count)
+        try:
+            # Another process may have gone on at the end meanwhile.
+            count = cut.count if cut.before else max(cut.count, await self._behind_window())
+        except LocalAgentError:
+            return False
+        part = await self._read(cut.before, count)
         if part is None:
             return False
         items = await self._items(part)
@@ -190,6 +195,12 @@ class History:
         if cuts:
             await self.newer(cuts[-1])
         return self.mounted[-1:] != last
+
+    async def _behind_window(self) -> int:
+        """How many entries of the path come after the last one that is mounted."""
+        path = await self.conversation.search.path() if self.conversation is not None else []
+        last = self.mounted[-1]
+        return len(path) - 1 - path.index(last) if last in path else 0
 
     async def _read(self, before: int, count: int) -> Slice | None:
         conversation = self.conversation

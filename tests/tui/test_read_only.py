@@ -15,10 +15,11 @@ from local_agent.domain.ports import Opening, Reply
 from local_agent.store.store import Store
 from local_agent.tui.screens.held import HeldDialog
 from tests.runtime.opened import paths_in
-from tests.store.samples import VERSION, settled, talk
+from tests.store.samples import VERSION, fill, settled, talk
 from tests.support.ollama_server import OllamaServer
 from tests.tui.chatting import chatting
 from tests.tui.pilots import listening, screen_text, until
+from tests.tui.test_transcript import page_down, page_up
 
 
 async def test_a_held_session_is_mirrored(home: Path, server: OllamaServer) -> None:
@@ -139,3 +140,29 @@ async def test_typing_finds_out_that_the_session_was_taken_over(home: Path, serv
             await until(chat.pilot, lambda: "READ-ONLY" in screen_text(chat.pilot))
             assert chat.screen.composer.text == "half a thought"
             assert len(chat.remarks) == 1
+
+
+async def test_what_was_written_while_one_read_far_above_leaves_no_gap(
+    home: Path, server: OllamaServer
+) -> None:
+    other = Store.open(paths_in(home).database, program_version=VERSION)
+    held = await talk(other, "question 0", root=str(home.parent / "api-server"))
+    fill(paths_in(home).database, held.info.id, 600, says=lambda place: f"entry {place}")
+    async with chatting(home, server.url, resume=held.info.handle) as chat:
+        await listening(chat.pilot, HeldDialog)
+        await chat.pilot.press("r")
+        await until(chat.pilot, lambda: "entry 600" in screen_text(chat.pilot))
+        transcript = chat.screen.transcript
+        while transcript.end_mounted:
+            await page_up(chat)
+        head = await other.head(held.info.id)
+        for number in range(30):
+            turn = await held.begin(Opening(f"later {number}", head, "tiny:1b"))
+            reply = await held.settle(turn, settled(f"answer {number}"))
+            assert reply is not None
+            head = reply.id
+        while not transcript.end_mounted:
+            await page_down(chat)
+        window = [item.entry_id for item in transcript.window.items]
+        assert head is not None and window == (await other.path_ids(head))[-len(window) :]
+    await other.close()
