@@ -337,7 +337,7 @@ async def test_a_cloud_model_gets_nothing_before_a_yes(home: Path) -> None:
             await chat.send("/model big:cloud")
             await listening(chat.pilot, CloudConsentDialog)
             await chat.pilot.press("down", "enter")
-            await until(chat.pilot, lambda: chat.screen.conversation.model == "big:cloud")  # type: ignore[union-attr]
+            await until(chat.pilot, lambda: "big:cloud" in header(chat))
             await chat.send("Hello")
             await chat.answered(1)
     assert not Preferences.read(paths_in(home).preferences).model
