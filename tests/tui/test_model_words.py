@@ -175,6 +175,10 @@ def test_reading_is_guessed_from_what_the_last_prompt_took() -> None:
     assert pace.reading(4000, 4.0) == "about 2.0k of 5.2k tokens"
     assert pace.reading(4000, 60.0) == "about 5.2k tokens"
     assert pace.after(Usage()) == pace
+    loaded = (
+        pace.after(Usage(load_seconds=0.004)).after(Usage(load_seconds=6.2)).after(Usage(load_seconds=9.0))
+    )
+    assert loaded.load_seconds == 6.2
 
 
 def test_a_narrow_phase_line_keeps_what_is_done_and_how_long_it_takes() -> None:

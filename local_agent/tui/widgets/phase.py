@@ -22,6 +22,8 @@ TICK_SECONDS = 0.2
 CHARACTERS_PER_TOKEN = 4
 LEAST_TOKENS = 200
 """A shorter prompt is read before a guess at it could be read."""
+REAL_LOAD_SECONDS = 0.2
+"""A server tells of a few milliseconds when the model was loaded already."""
 _ALMOST = 0.95
 """A guess is given up before it says that everything is read: the first word says that."""
 
@@ -51,7 +53,10 @@ class Pace(NamedTuple):
         read, took = usage.prompt_tokens, usage.prompt_seconds
         rate = read / took if read and took else self.prompt_tokens_per_second
         context = (read or 0) + (usage.reply_tokens or 0) if read else self.context_tokens
-        return self._replace(context_tokens=context, prompt_tokens_per_second=rate)
+        load = self.load_seconds
+        if load is None and (usage.load_seconds or 0) >= REAL_LOAD_SECONDS:
+            load = usage.load_seconds
+        return Pace(context, rate, load)
 
     def reading(self, characters: int, passed: float) -> str:
         """``about 800 of 1.2k tokens`` of a prompt that grew by so many characters; empty for a short one."""
