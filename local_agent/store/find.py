@@ -18,9 +18,10 @@ PART_BYTES = 4_000_000
 # Always as many marks, so that the statement is compiled once.
 _MARKS = ", ".join("?" * PART_ENTRIES)
 _TEXTS = f"""
-    SELECT id, CAST(text AS BLOB), CAST(thinking AS BLOB) FROM entries WHERE id IN ({_MARKS})
-    ORDER BY id DESC
+    SELECT id, CAST(text AS BLOB), x'' FROM entries WHERE id IN ({_MARKS}) ORDER BY id DESC
 """
+_WITH_THINKING = _TEXTS.replace("x''", "CAST(thinking AS BLOB)")
+"""Thinking may be far longer than text: it is read when it is asked for."""
 
 
 def find(db: Session, leaf: int, sought: Sought) -> FoundPart:
@@ -49,7 +50,8 @@ class _Part:
         found: list[Found] = []
         marks = (*ids, *[ids[-1]] * (PART_ENTRIES - len(ids)))
         room = self._room
-        for entry_id, text, thinking in self._db.connection().exec_driver_sql(_TEXTS, marks):
+        query = _WITH_THINKING if self._sought.thinking else _TEXTS
+        for entry_id, text, thinking in self._db.connection().exec_driver_sql(query, marks):
             if self.stopped_before is not None or room <= 0:
                 self.stopped_before = self.stopped_before or entry_id
                 break
