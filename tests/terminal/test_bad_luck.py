@@ -125,7 +125,7 @@ def test_a_second_process_may_read_but_not_write(machine: Machine, server: Ollam
         first.wait_for("Mine.")
         handle = machine.json("session", "list", "--json")[0]["handle"]
         with machine.terminal("--resume", handle, size=(100, 30)) as second:
-            second.wait_for(f"Process {first.process.pid}")
+            second.wait_for((f"Process {first.process.pid}", "❯ leave it there"))
             second.send("r")
             second.wait_for("Mine.")
             ask(first, "And now?")
@@ -145,7 +145,7 @@ def test_a_session_that_was_taken_over_is_read_on(machine: Machine, server: Olla
         ask(first, "Whose is it?")
         first.wait_for("Mine.")
         with machine.terminal("--resume", "latest", size=(100, 30)) as second:
-            second.wait_for(f"Process {first.process.pid}")
+            second.wait_for((f"Process {first.process.pid}", "❯ leave it there"))
             second.send("t")
             second.wait_for("take over")
             second.send("take over", Key.ENTER)
