@@ -56,7 +56,7 @@ class Found(NamedTuple):
     """One text with the words in it."""
 
     entry_id: int
-    count: int
+    times: int
     thinking: bool = False
     """True when it is what the model thought."""
 
@@ -74,7 +74,7 @@ def found_in(sought: Sought, entry_id: int, text: str, thinking: str) -> list[Fo
     counts = [Found(entry_id, sought.count(text))]
     if sought.thinking:
         counts.append(Found(entry_id, sought.count(thinking), thinking=True))
-    return [found for found in counts if found.count]
+    return [found for found in counts if found.times]
 
 
 def found_in_entries(sought: Sought, entries: list[Entry]) -> tuple[Found, ...]:

@@ -135,9 +135,9 @@ class Find(FindBar):
         seen: list[tuple[Widget, Spot]] = []
         for part in _views(item, found.thinking):
             seen += [(part, spot) for spot in await self._unfolded(part, sought, found)]
-        number = found.count - 1 - place.number
+        number = found.times - 1 - place.number
         # What is found in the marks of Markdown alone is not drawn: then its text is shown.
-        view, spot = nearest(seen, number, found.count) or (item.widgets[0], Spot(0, 0))
+        view, spot = nearest(seen, number, found.times) or (item.widgets[0], Spot(0, 0))
         self._choose(view, spot)
         if not transcript.shows(view, spot.row):
             transcript.reveal(view, spot.row)
@@ -146,7 +146,7 @@ class Find(FindBar):
     async def _unfolded(self, view: LinesView, sought: Sought, found: Found) -> list[Spot]:
         """Where the words stand in a view; it is unfolded when they stand in what is folded."""
         places = await _spots(view, sought)
-        if len(places) < found.count and isinstance(view, Question | Thinking) and not view.opened:
+        if len(places) < found.times and isinstance(view, Question | Thinking) and not view.opened:
             view.opened = view.can_focus
             await self.history.transcript.laid_out()
             places = await _spots(view, sought)
@@ -155,18 +155,18 @@ class Find(FindBar):
     def _beyond(self, place: Place, step: int) -> tuple[Place, bool]:
         """The occurrence after (1: above) or before one, and whether the search begins again for it."""
         text, number = place.text, place.number + step
-        if 0 <= number < self._found[text].count:
+        if 0 <= number < self._found[text].times:
             return Place(text, number), False
         text += step
         wrapped = not 0 <= text < len(self._found)
         text %= len(self._found)
-        return Place(text, 0 if step > 0 else self._found[text].count - 1), wrapped
+        return Place(text, 0 if step > 0 else self._found[text].times - 1), wrapped
 
     def _count(self, note: str = "") -> None:
-        total = sum(found.count for found in self._found)
+        total = sum(found.times for found in self._found)
         more = "" if self._complete else "+"
         if self._at is not None:
-            before = sum(found.count for found in self._found[: self._at.text])
+            before = sum(found.times for found in self._found[: self._at.text])
             self.say(f"{before + self._at.number + 1:,} of {total:,}{more} {note}".rstrip())
         elif self._complete:
             self.say("not found" if not total else f"{total:,}", "$text-warning")

@@ -54,7 +54,7 @@ async def _look(store: Store, leaf: int | None) -> tuple[float, float, int]:
     begin, first, count = time.perf_counter(), 0.0, 0
     while leaf is not None:
         part = await store.look_through(leaf, Sought("zebra"))
-        count += sum(found.count for found in part.found)
+        count += sum(found.times for found in part.found)
         first = first or (time.perf_counter() - begin if part.found else 0.0)
         leaf = part.rest
     return first, time.perf_counter() - begin, count

@@ -41,7 +41,7 @@ async def test_a_part_ends_after_so_many_bytes_and_nothing_is_passed_over(
     size = PART_BYTES // 4
     fill(database, held.info.id, 11, says=lambda place: f"fox {place} " + "x" * size)
     everything, parts = await found(store, held.info.id, "fox")
-    assert len(everything) == 13 and all(each.count == 1 for each in everything)
+    assert len(everything) == 13 and all(each.times == 1 for each in everything)
     assert parts >= 3
 
 
