@@ -20,7 +20,7 @@ from local_agent.domain.models import Fit, ModelInfo, Speed, full_name
 from local_agent.domain.text import one_line
 from local_agent.headless.consent import not_allowed
 from local_agent.headless.jsonl import as_json
-from local_agent.tui.quantities import seconds, size, tokens
+from local_agent.tui.look.quantities import seconds, size, tokens
 
 if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime

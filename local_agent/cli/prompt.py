@@ -24,9 +24,7 @@ MAX_INPUT_BYTES = 8 << 20
 PATIENCE_SECONDS = 2.0
 
 
-def ask_once(
-    startup: Startup, options: LaunchOptions, text: str, images: Sequence[Path], output: str
-) -> int:
+def ask_once(startup: Startup, options: LaunchOptions, text: str, images: Sequence[Path], output: str) -> int:
     """Ask, print the answer, and return the exit code."""
     prompt = _joined(normalise(text), _piped_input())
     if not (prompt.strip() or images):

@@ -8,7 +8,7 @@ import sys
 from local_agent.cli.streams import say
 from local_agent.domain.models import PullProgress
 from local_agent.domain.text import one_line
-from local_agent.tui.pull_meter import PullMeter
+from local_agent.tui.models.pull_meter import PullMeter
 
 _REDRAWN_EVERY = 0.1
 """Seconds."""

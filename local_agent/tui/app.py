@@ -17,18 +17,19 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings, UISettings
 from local_agent.domain.text import normalise
+from local_agent.tui.conversation.turns import TurnRunner
+from local_agent.tui.device.signals import EndSignals
+from local_agent.tui.device.terminal import know_alt_enter
+from local_agent.tui.homing import come_home
 from local_agent.tui.launch import ExitReport, Launch
+from local_agent.tui.look.themes import register_themes, theme_named
 from local_agent.tui.screens.breakpoints import size_classes
 from local_agent.tui.screens.chat import ChatScreen
 from local_agent.tui.screens.too_small import TooSmallScreen, too_small
-from local_agent.tui.signals import EndSignals
-from local_agent.tui.terminal import know_alt_enter
-from local_agent.tui.themes import register_themes, theme_named
-from local_agent.tui.turns import TurnRunner
 from local_agent.tui.vi_keys import meant
 
 if TYPE_CHECKING:
-    from local_agent.tui.attention import Attention
+    from local_agent.tui.device.attention import Attention
 
 __all__ = ["ExitReport", "LocalAgentApp"]
 
@@ -68,7 +69,7 @@ class LocalAgentApp(App[ExitReport | None]):
 
     def _draw_plainly(self, *, ascii_only: bool) -> None:
         """Textual's own way without colours leaves greys."""
-        from local_agent.tui.plain_cells import COLOURLESS, filters
+        from local_agent.tui.device.plain_cells import COLOURLESS, filters
 
         if ascii_only:
             self.add_class("-ascii")
@@ -84,7 +85,7 @@ class LocalAgentApp(App[ExitReport | None]):
         chosen = super().get_driver_class()
         if chosen.__name__ != "LinuxDriver":
             return chosen
-        from local_agent.tui.driver import TerminalDriver  # not on Windows
+        from local_agent.tui.device.driver import TerminalDriver  # not on Windows
 
         return TerminalDriver
 
@@ -102,6 +103,8 @@ class LocalAgentApp(App[ExitReport | None]):
             return
         if isinstance(event, events.Key) and not event.is_forwarded:
             event = meant(event, self.screen, vi=self._ui.vi)
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            come_home(event, self.screen)
         await super().on_event(event)
 
     @on(events.DescendantFocus)
@@ -127,13 +130,18 @@ class LocalAgentApp(App[ExitReport | None]):
     @property
     def _caller(self) -> Attention:
         if self._attention is None:
-            from local_agent.tui.attention import Attention  # with the first turn or question
+            from local_agent.tui.device.attention import Attention  # with the first turn or question
 
             self._attention = Attention(self, lambda: self._ui.notify)
         return self._attention
 
     def copy_to_clipboard(self, text: str) -> None:
-        from local_agent.tui.clipboard import SENT_AT_MOST, clipboard_tools, give_to_tool, wrapped_osc52
+        from local_agent.tui.device.clipboard import (
+            SENT_AT_MOST,
+            clipboard_tools,
+            give_to_tool,
+            wrapped_osc52,
+        )
 
         text = normalise(text)
         size = len(text.encode())

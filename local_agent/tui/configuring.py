@@ -10,8 +10,8 @@ from local_agent.config.load import LoadedSettings, load_settings
 from local_agent.config.settings import settings_keys
 from local_agent.domain.errors import ConfigError, UsageError
 from local_agent.domain.text import one_line
+from local_agent.tui.look.themes import BY_SETTING, known_themes, theme_named
 from local_agent.tui.setting_values import effect, flags_over, origin_words, outranks, written
-from local_agent.tui.themes import BY_SETTING, known_themes, theme_named
 from local_agent.tui.widgets.phase import PhaseLine
 
 if TYPE_CHECKING:

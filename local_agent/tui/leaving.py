@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from local_agent.tui.catching_up import catch_up
+from local_agent.tui.device.catching_up import catch_up
 from local_agent.tui.launch import ExitReport
 
 if TYPE_CHECKING:

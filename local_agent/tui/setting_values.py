@@ -10,7 +10,7 @@ from pathlib import Path
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.load import PROJECT_FILE, LoadedSettings
 from local_agent.domain.text import one_line
-from local_agent.tui.workspace_names import short_path
+from local_agent.tui.look.workspace_names import short_path
 
 DEFAULT = "default"
 FLAG = "the flag "

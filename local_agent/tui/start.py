@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from local_agent.domain.drafts import Draft, Prompt, as_one
-from local_agent.tui import opening
+from local_agent.tui.conversation import opening
 from local_agent.tui.first_opening import open_runtime
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _HEAVY = (
     "local_agent.runtime.runtime",
-    "local_agent.tui.turn_view",
+    "local_agent.tui.conversation.turn_view",
     "local_agent.tui.commands.topics",
     "local_agent.llm.ollama",
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from local_agent.tui.look.workspace_names import folder_name
 from local_agent.tui.widgets.footer import FooterFacts
 from local_agent.tui.widgets.header import HeaderFacts
-from local_agent.tui.workspace_names import folder_name
 
 if TYPE_CHECKING:
     from local_agent.runtime.conversation import Conversation
@@ -34,7 +34,7 @@ def header_facts(screen: ChatScreen) -> HeaderFacts:
 def _thinking(conversation: Conversation) -> str:
     if conversation.thinking is None or conversation.model_info is None:
         return ""
-    from local_agent.tui.thinking_modes import thinking_words  # only where something is set
+    from local_agent.tui.models.thinking_modes import thinking_words  # only where something is set
 
     return thinking_words(conversation.planner.think)
 

@@ -19,7 +19,7 @@ from local_agent.config.paths import Paths
 from local_agent.runtime.asked import AskedBefore
 from local_agent.store.store import Store
 from local_agent.tui.app import LocalAgentApp
-from local_agent.tui.recall import FIRST
+from local_agent.tui.prompt.recall import FIRST
 from local_agent.tui.screens.recall_search import RecallSearchScreen
 from tests.benchmarks.calibration import slowness
 from tests.benchmarks.report import Row

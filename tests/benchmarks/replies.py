@@ -13,9 +13,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from local_agent.tui.look.themes import DARK, register_themes
 from local_agent.tui.markdown.parser import parser
 from local_agent.tui.markdown.typeset import Typesetter
-from local_agent.tui.themes import DARK, register_themes
 from local_agent.tui.widgets.reply import Reply
 from tests.benchmarks.report import Row
 

@@ -32,7 +32,7 @@ from local_agent.store.examine import MAX_PATH_BYTES
 from local_agent.store.lookup import known_handles, latest, lookup
 from local_agent.store.patience import NOTICE_SECONDS, Patience
 from local_agent.store.store import Store
-from local_agent.tui.quantities import ago, since
+from local_agent.tui.look.quantities import ago, since
 from tests.store.samples import ROOT, VERSION, new_session, opening, settled, talk
 from tests.support.permissions import bound_by_modes
 
@@ -455,7 +455,7 @@ import resource, sys
 from pathlib import Path
 from local_agent.domain.errors import NotSaved
 from local_agent.store.store import Store
-from local_agent.tui.quantities import ago, since
+from local_agent.tui.look.quantities import ago, since
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 try:
     Store.open(Path(sys.argv[1]), program_version="0.1.0")

@@ -34,7 +34,7 @@ from local_agent.domain.titles import given_title, title_from
 from local_agent.headless.jsonl import as_json
 from local_agent.headless.printer import SET_IN, TextPrinter
 from local_agent.headless.receipt import Receipt
-from local_agent.tui.lines import Line
+from local_agent.tui.look.lines import Line
 from local_agent.tui.markdown.growing import GrowingMarkdown
 from local_agent.tui.markdown.typeset import Typesetter
 from local_agent.tui.widgets.thinking import Thinking

@@ -27,7 +27,7 @@ def bells(raw: bytes) -> int:
 def program(machine: Machine, long_seconds: float, **environment: str) -> Terminal:
     """The program, to which a turn of so many seconds is a long one."""
     code = (
-        "import sys, local_agent.tui.attention as attention\n"
+        "import sys, local_agent.tui.device.attention as attention\n"
         f"attention.LEAST_SECONDS = {long_seconds}\n"
         "from local_agent.cli.root import main\n"
         "sys.exit(main())"

@@ -27,7 +27,7 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import LocalAgentError, StoreError
 from local_agent.tui.app import LocalAgentApp
-from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.screens.cloud_consent import CloudConsentDialog
 from local_agent.tui.screens.demo import DemoScreen, Progress
 from local_agent.tui.screens.dialog import Dialog

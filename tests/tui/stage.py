@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from local_agent.runtime.runtime import Runtime
 from local_agent.store.store import Store
-from local_agent.tui.themes import DARK, register_themes
+from local_agent.tui.look.themes import DARK, register_themes
 from tests.runtime.opened import opened, paths_in
 from tests.store.samples import VERSION, talk
 

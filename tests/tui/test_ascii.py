@@ -9,7 +9,7 @@ import pytest
 from rich.style import Style
 from textual.app import App
 
-from local_agent.tui.glyphs import ASCII, UNICODE, Glyphs, choose_glyphs
+from local_agent.tui.look.glyphs import ASCII, UNICODE, Glyphs, choose_glyphs
 from tests.tui.every_screen import OPENERS, conversation, on_screen
 from tests.tui.pilots import screen_text
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.pictures import Picture
-from local_agent.tui.attachments import Attachments
-from local_agent.tui.pasted_paths import picture_paths
+from local_agent.tui.prompt.attachments import Attachments
+from local_agent.tui.prompt.pasted_paths import picture_paths
 from local_agent.tui.screens.picture import PictureScreen
 from local_agent.tui.widgets.picture_strip import PictureStrip
 from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, gate, say

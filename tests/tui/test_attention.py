@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from local_agent.tui.attention import ASKED, announcement
+from local_agent.tui.device.attention import ASKED, announcement
 
 IN_TMUX = {"TMUX": "/tmp/tmux-1/default,1,0", "TERM": "tmux-256color"}
 

@@ -13,7 +13,7 @@ from textual import events
 from local_agent.domain.text import sanitise
 from local_agent.tui.commands.screen import CommandScreen
 from local_agent.tui.commands.table import COMMANDS
-from local_agent.tui.offers import place_at
+from local_agent.tui.prompt.offers import place_at
 from local_agent.tui.widgets.completion import CompletionList
 from tests.support.ollama_server import OllamaServer
 from tests.tui.chatting import Chat, chatting

@@ -258,3 +258,26 @@ def test_no_key_of_ours_shadows_an_editing_key() -> None:
     # The composer copies its selection itself before Ctrl+C means anything else.
     assert shadowed <= {"ctrl+c"}
     assert all(binding.id for binding in ours)
+
+
+async def test_what_is_typed_reaches_the_prompt_wherever_the_focus_is(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("An answer.")
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        await chat.send("first")
+        await chat.answered(1)
+        await chat.type("@nothing")
+        await chat.pilot.press("tab")
+        await chat.type(" else")
+        assert chat.screen.composer.text == "@nothing else", "a Tab in the middle of a text goes nowhere"
+        await chat.pilot.press("ctrl+u", "shift+tab")
+        assert not chat.screen.composer.has_focus
+        await chat.pilot.press("right")
+        assert not chat.screen.composer.has_focus, "a key of the answer"
+        await chat.type("what")
+        assert chat.screen.composer.text == "what"
+        await chat.pilot.press("shift+tab")
+        chat.app.post_message(events.Paste(" now"))
+        await until(chat.pilot, lambda: chat.screen.composer.text == "what now")

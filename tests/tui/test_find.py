@@ -7,7 +7,7 @@ from pathlib import Path
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.finding import LONGEST
 from local_agent.store.store import Store
-from local_agent.tui.find import Find
+from local_agent.tui.conversation.find import Find
 from local_agent.tui.screens.unsaved import UnsavedDialog
 from local_agent.tui.widgets.find_bar import FindBar
 from local_agent.tui.widgets.lines_view import LinesView

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.selection import SELECT_ALL
 
-from local_agent.tui.growing_lines import JoinedLines, PlainLines
-from local_agent.tui.lines import BLANK, TAB_SIZE, Line, selected_text
+from local_agent.tui.look.growing_lines import JoinedLines, PlainLines
+from local_agent.tui.look.lines import BLANK, TAB_SIZE, Line, selected_text
 
 pieces = st.sampled_from(["word ", "a", " ", "\n", "long" * 9, "漢字", "e\u0301", "  indented", "\n\n", "\t"])
 texts = st.lists(pieces, max_size=40)

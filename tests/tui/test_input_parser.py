@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
-from local_agent.tui.input_parser import InputParser
+from local_agent.tui.device.input_parser import InputParser
 
 START, END = "\x1b[200~", "\x1b[201~"
 PIECES = (

@@ -13,8 +13,8 @@ from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
 
 from local_agent.domain.text import sanitise
-from local_agent.tui.glyphs import ASCII
-from local_agent.tui.lines import Code, Line, selected_text
+from local_agent.tui.look.glyphs import ASCII
+from local_agent.tui.look.lines import Code, Line, selected_text
 from local_agent.tui.markdown.code import code_blocks
 from local_agent.tui.markdown.growing import GrowingMarkdown
 from local_agent.tui.markdown.inline import links

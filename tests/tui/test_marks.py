@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from textual.content import Content
 
 from local_agent.domain.finding import Sought
-from local_agent.tui.glyphs import UNICODE
-from local_agent.tui.growing_lines import PlainLines
-from local_agent.tui.lines import BLANK, Line, decoration, fold, indented, wrap
+from local_agent.tui.conversation.marks import Spot, marked, nearest, spans, spots
+from local_agent.tui.look.glyphs import UNICODE
+from local_agent.tui.look.growing_lines import PlainLines
+from local_agent.tui.look.lines import BLANK, Line, decoration, fold, indented, wrap
 from local_agent.tui.markdown.typeset import Typesetter
-from local_agent.tui.marks import Spot, marked, nearest, spans, spots
 
 
 def marks(lines: list[Line], words: str) -> list[str]:

@@ -10,10 +10,10 @@ from local_agent.domain.entries import Usage
 from local_agent.domain.errors import UsageError
 from local_agent.domain.models import Fit, Location, ModelInfo, PullProgress, Speed
 from local_agent.runtime.suggested import GIB, suggested_model
-from local_agent.tui.glyphs import ASCII, UNICODE
-from local_agent.tui.model_list import Listed, arranged, found
-from local_agent.tui.pull_meter import PullMeter
-from local_agent.tui.thinking_modes import next_thinking, thinking_of, thinking_words
+from local_agent.tui.look.glyphs import ASCII, UNICODE
+from local_agent.tui.models.model_list import Listed, arranged, found
+from local_agent.tui.models.pull_meter import PullMeter
+from local_agent.tui.models.thinking_modes import next_thinking, thinking_of, thinking_words
 from local_agent.tui.widgets.model_details import Details, details_lines
 from local_agent.tui.widgets.model_row import ModelRow
 from local_agent.tui.widgets.phase import Pace, fitting

@@ -9,7 +9,7 @@ import pytest
 from textual.widgets import Input
 
 from local_agent.config.preferences import Preferences
-from local_agent.tui.pulls import PullStage
+from local_agent.tui.models.pulls import PullStage
 from local_agent.tui.screens.cloud_consent import CloudConsentDialog
 from local_agent.tui.screens.model_details import ModelDetailsScreen
 from local_agent.tui.screens.models import ModelsScreen

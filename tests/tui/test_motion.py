@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from local_agent.config.settings import UISettings
-from local_agent.tui.glyphs import UNICODE
+from local_agent.tui.look.glyphs import UNICODE
 from local_agent.tui.widgets.phase import PhaseLine
 from tests.runtime.opened import settings_for
 from tests.support.ollama_server import OllamaServer, Turn, gate, say

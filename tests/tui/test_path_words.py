@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from local_agent.tui.path_words import path_words
+from local_agent.tui.prompt.path_words import path_words
 from tests.support.ollama_server import OllamaServer
 from tests.tui.chatting import chatting
 from tests.tui.pilots import screen_text, until

@@ -14,7 +14,7 @@ from textual.geometry import Size
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.pictures import Picture
-from local_agent.tui.glyphs import ASCII, UNICODE, Glyphs
+from local_agent.tui.look.glyphs import ASCII, UNICODE, Glyphs
 from local_agent.tui.screens.picture import PictureScreen
 from local_agent.tui.widgets.picture_view import fitted, has_placeholders, in_cells, in_placeholders, opened
 from local_agent.tui.widgets.question import Question

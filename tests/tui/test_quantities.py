@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from local_agent.tui.quantities import ago, clock, counted, left, seconds, since, size, tokens
+from local_agent.tui.look.quantities import ago, clock, counted, left, seconds, since, size, tokens
 
 NOW = datetime(2026, 11, 30, 14, 0).astimezone()
 

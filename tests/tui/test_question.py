@@ -8,7 +8,7 @@ from textual.content import Content
 
 from local_agent.domain.attached import Attached
 from local_agent.domain.pictures import Picture
-from local_agent.tui.glyphs import ASCII, UNICODE
+from local_agent.tui.look.glyphs import ASCII, UNICODE
 from local_agent.tui.widgets.question import Question, badge, mentions
 from tests.support.ollama_server import OllamaServer
 from tests.tui.chatting import chatting

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from local_agent.domain.drafts import Prompt
-from local_agent.tui.prompt_queue import PromptQueue
+from local_agent.tui.prompt.prompt_queue import PromptQueue
 from local_agent.tui.screens.queue import QueueScreen
 from local_agent.tui.widgets.queue_strip import QueueStrip
 from tests.support.ollama_server import OllamaServer, Turn, gate, say

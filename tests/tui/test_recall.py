@@ -13,8 +13,8 @@ from local_agent.domain.asked import AskedPage, AskedQuestion
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import StoreError
 from local_agent.store.store import Store
-from local_agent.tui.gathered import Gathered
-from local_agent.tui.recall import FIRST, MORE, Recall
+from local_agent.tui.prompt.gathered import Gathered
+from local_agent.tui.prompt.recall import FIRST, MORE, Recall
 from local_agent.tui.screens.recall_search import RecallSearchScreen
 from tests.runtime.opened import paths_in
 from tests.store.samples import VERSION, talk

@@ -13,11 +13,11 @@ from textual.selection import SELECT_ALL, Selection
 from textual.widget import Widget
 
 from local_agent.domain.entries import Entry, Kind, Origin, Slice, Turn, TurnStatus, Usage
-from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, desktop_tool
-from local_agent.tui.copying import copy
-from local_agent.tui.glyphs import UNICODE
+from local_agent.tui.conversation.copying import copy
+from local_agent.tui.conversation.turn_view import stored_items
+from local_agent.tui.device.clipboard import COMMON_LIMIT, SENT_AT_MOST, desktop_tool
+from local_agent.tui.look.glyphs import UNICODE
 from local_agent.tui.screens.link import LinkDialog
-from local_agent.tui.turn_view import stored_items
 from local_agent.tui.widgets.composer import Composer
 from local_agent.tui.widgets.question import Question
 from local_agent.tui.widgets.remarks import Receipt

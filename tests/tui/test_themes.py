@@ -9,8 +9,15 @@ import pytest
 from textual.color import Color
 
 from local_agent.config.settings import settings_keys
+from local_agent.tui.look.themes import (
+    BY_SETTING,
+    HIGH_CONTRAST,
+    PALETTES,
+    Palette,
+    known_themes,
+    theme_named,
+)
 from local_agent.tui.screens.stop_turn import StopTurnDialog
-from local_agent.tui.themes import BY_SETTING, HIGH_CONTRAST, PALETTES, Palette, known_themes, theme_named
 from tests.tui.every_screen import conversation, on_screen, still
 from tests.tui.stage import Stage, contrast, lowest_contrast
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from local_agent.domain.sessions import SessionInfo
-from local_agent.tui.glyphs import UNICODE
+from local_agent.tui.look.glyphs import UNICODE
 from local_agent.tui.widgets.welcome import Missing, WelcomeFacts, welcome_lines
 
 LAST = SessionInfo(

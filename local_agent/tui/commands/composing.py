@@ -10,8 +10,8 @@ from local_agent.domain.errors import UsageError
 from local_agent.tui.commands.screen import CommandScreen
 from local_agent.tui.commands.table import COMMANDS
 from local_agent.tui.launch import Launch
-from local_agent.tui.pasted_paths import PICTURE_ENDINGS
-from local_agent.tui.path_words import path_words
+from local_agent.tui.prompt.pasted_paths import PICTURE_ENDINGS
+from local_agent.tui.prompt.path_words import path_words
 
 _WORDS = ("paste", "show", "list", "clear", "forget-history")
 

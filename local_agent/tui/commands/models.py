@@ -9,7 +9,7 @@ from local_agent.tui.commands.screen import CommandScreen
 from local_agent.tui.commands.table import COMMANDS
 
 if TYPE_CHECKING:
-    from local_agent.tui.models import Models
+    from local_agent.tui.models.actions import Models
 
 
 class ModelScreen(CommandScreen, Protocol):
@@ -29,7 +29,7 @@ async def _names_and_words(screen: ModelScreen, typed: str) -> Sequence[str]:
 
 
 async def _ways(screen: CommandScreen, typed: str) -> Sequence[str]:
-    from local_agent.tui.thinking_modes import WORDS
+    from local_agent.tui.models.thinking_modes import WORDS
 
     return [word for word in WORDS if word.startswith(typed.lower())]
 

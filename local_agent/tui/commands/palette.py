@@ -14,8 +14,8 @@ from textual.content import Content
 from textual.screen import Screen
 
 from local_agent.tui.commands.table import COMMANDS, Command
-from local_agent.tui.key_names import key_name
-from local_agent.tui.themes import known_themes
+from local_agent.tui.look.key_names import key_name
+from local_agent.tui.look.themes import known_themes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
 
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.lines import TAB_SIZE, Code, Line, fold, indented, with_tabs
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.look.lines import TAB_SIZE, Code, Line, fold, indented, with_tabs
 from local_agent.tui.markdown.parser import parser
 
 HIGHLIGHT_LIMIT = 20_000

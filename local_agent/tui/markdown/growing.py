@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from local_agent.domain.text import GrowingText
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.growing_lines import JoinedLines, PlainLines
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.growing_lines import JoinedLines, PlainLines
 from local_agent.tui.markdown.typeset import Typesetter, finished_end
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from textual.content import Content, Span
 from textual.style import Style
 
 from local_agent.domain.text import GrowingText, one_line
-from local_agent.tui.browser import host_of
-from local_agent.tui.lines import TAB_SIZE, standing_for
+from local_agent.tui.device.browser import host_of
+from local_agent.tui.look.lines import TAB_SIZE, standing_for
 
 CODE_STYLE = "$text-accent"
 LINK_STYLE = "underline"

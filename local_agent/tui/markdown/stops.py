@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from local_agent.tui.lines import Code, Line
+from local_agent.tui.look.lines import Code, Line
 from local_agent.tui.markdown.inline import links
 
 

@@ -8,8 +8,8 @@ from itertools import zip_longest
 from markdown_it.tree import SyntaxTreeNode
 from textual.content import Content
 
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.lines import BLANK, Line, TableRow, indented, wrap
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.look.lines import BLANK, Line, TableRow, indented, wrap
 from local_agent.tui.markdown.inline import inline
 
 GAP = 2

@@ -9,9 +9,9 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from textual.content import Content
 
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.growing_lines import PlainLines
-from local_agent.tui.lines import BLANK, Line, indented, wrap
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.growing_lines import PlainLines
+from local_agent.tui.look.lines import BLANK, Line, indented, wrap
 from local_agent.tui.markdown.code import code
 from local_agent.tui.markdown.inline import inline
 from local_agent.tui.markdown.parser import parser

@@ -15,21 +15,22 @@ from textual.getters import query_one
 from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.errors import UsageError
 from local_agent.domain.text import sanitise
-from local_agent.tui import leaving, opening
+from local_agent.tui import leaving
 from local_agent.tui.commands import COMMANDS
-from local_agent.tui.composing import Composing
-from local_agent.tui.drafts import DraftKeeper
-from local_agent.tui.glyphs import choose_glyphs
-from local_agent.tui.greeting import Greeting
-from local_agent.tui.history import History
+from local_agent.tui.conversation import opening
+from local_agent.tui.conversation.greeting import Greeting
+from local_agent.tui.conversation.history import History
+from local_agent.tui.conversation.saving import Saving
+from local_agent.tui.conversation.turns import TurnRunner
 from local_agent.tui.keys import CHAT_BINDINGS
 from local_agent.tui.launch import Launch
-from local_agent.tui.saving import Saving
+from local_agent.tui.look.glyphs import choose_glyphs
+from local_agent.tui.prompt.composing import Composing
+from local_agent.tui.prompt.drafts import DraftKeeper
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.screens.doors import Doors, NoticeKind
 from local_agent.tui.start import send_once_allowed, start, use_demo
 from local_agent.tui.status import footer_facts, header_facts
-from local_agent.tui.turns import TurnRunner
 from local_agent.tui.widgets.composer import Composer
 from local_agent.tui.widgets.footer import Footer
 from local_agent.tui.widgets.header import Header
@@ -38,9 +39,9 @@ from local_agent.tui.widgets.prompt_pane import PromptPane
 from local_agent.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
-    from local_agent.tui.attaching import Attaching
-    from local_agent.tui.copying import Copying
-    from local_agent.tui.models import Models
+    from local_agent.tui.conversation.copying import Copying
+    from local_agent.tui.models.actions import Models
+    from local_agent.tui.prompt.attaching import Attaching
     from local_agent.tui.widgets.queue_strip import QueueStrip
 
 FIRST_KEYS_SECONDS = 0.05
@@ -92,14 +93,14 @@ class ChatScreen(Doors):
     @cached_property
     def attaching(self) -> Attaching:
         """Attaches pictures to what is being written."""
-        from local_agent.tui.attaching import Attaching  # not before the first paint
+        from local_agent.tui.prompt.attaching import Attaching  # not before the first paint
 
         return Attaching(self)
 
     @cached_property
     def copying(self) -> Copying:
         """Copies answers, and what else is to be copied."""
-        from local_agent.tui.copying import Copying  # not before the first paint
+        from local_agent.tui.conversation.copying import Copying  # not before the first paint
 
         return Copying(self, self.transcript)
 
@@ -114,7 +115,7 @@ class ChatScreen(Doors):
         if self.runtime is None:
             raise UsageError("The database is still being opened: one moment.")
         if self._models is None:
-            from local_agent.tui.models import Models
+            from local_agent.tui.models.actions import Models
 
             self._models = Models(self, self.runtime)
         return self._models

@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.bar import Bar
 from local_agent.tui.widgets.key_line import KeyLine

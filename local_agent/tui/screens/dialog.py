@@ -19,8 +19,8 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from local_agent.domain.text import one_line
-from local_agent.tui.attention import Asked
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.device.attention import Asked
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.panel import Panel
 from local_agent.tui.widgets.row_list import Row, RowList, fit

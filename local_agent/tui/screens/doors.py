@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.screen import Screen
 
-from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.look.glyphs import Glyphs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from textual.widgets import Input, Static
 
 from local_agent.domain.sessions import Holder
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.quantities import clock
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.quantities import clock
 from local_agent.tui.screens.dialog import Choice, Dialog
 from local_agent.tui.widgets.line_input import LineInput
 

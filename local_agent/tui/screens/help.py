@@ -15,9 +15,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from local_agent.tui.commands import COMMANDS, Command
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.key_names import key_name
-from local_agent.tui.lines import BLANK, Line, indented, wrap
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.key_names import key_name
+from local_agent.tui.look.lines import BLANK, Line, indented, wrap
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.row_list import fit

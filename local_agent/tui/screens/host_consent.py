@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.dialog import Choice, Dialog
 
 

@@ -6,9 +6,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from local_agent.domain.text import one_line
-from local_agent.tui.browser import BrowserFailed, browser_command, host_of, may_be_opened, open_address
-from local_agent.tui.copying import copy
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.conversation.copying import copy
+from local_agent.tui.device.browser import (
+    BrowserFailed,
+    browser_command,
+    host_of,
+    may_be_opened,
+    open_address,
+)
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.dialog import Choice, Dialog
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from local_agent.domain.errors import StoreError
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.dialog import Choice, Dialog
 
 

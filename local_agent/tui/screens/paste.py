@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static, TextArea
 
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.quantities import counted, size
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.quantities import counted, size
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.whole_characters import WholeCharacters

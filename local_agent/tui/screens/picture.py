@@ -15,8 +15,8 @@ from textual.widgets import Static
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.pictures import Picture
 from local_agent.domain.text import one_line, sanitise
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.quantities import size
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.quantities import size
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.picture_view import PictureView

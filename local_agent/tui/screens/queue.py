@@ -15,9 +15,9 @@ from textual.widgets.option_list import Option
 
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.prompt_queue import PromptQueue
-from local_agent.tui.quantities import counted
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.quantities import counted
+from local_agent.tui.prompt.prompt_queue import PromptQueue
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.row_list import Row, RowList, fit

@@ -17,17 +17,17 @@ from textual.widgets.option_list import Option
 from local_agent.domain.asked import AskedPage, AskedQuestion
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.text import one_line, sanitise
-from local_agent.tui.gathered import MOST, Gathered
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import Line, wrap
-from local_agent.tui.quantities import ago
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.lines import Line, wrap
+from local_agent.tui.look.quantities import ago
+from local_agent.tui.look.workspace_names import folder_name
+from local_agent.tui.prompt.gathered import MOST, Gathered
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.line_input import LineInput
 from local_agent.tui.widgets.row_list import Row, RowList, fit
 from local_agent.tui.widgets.session_row import found
 from local_agent.tui.widgets.typeset_view import TypesetView
-from local_agent.tui.workspace_names import folder_name
 
 SHOWN = 100
 """Rows that are made at once."""

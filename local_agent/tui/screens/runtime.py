@@ -16,9 +16,9 @@ from textual.widgets import Static
 from local_agent.domain.entries import Slice, Usage
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.models import Speed, full_name
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import BLANK, Line, wrap
-from local_agent.tui.quantities import seconds, size
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.lines import BLANK, Line, wrap
+from local_agent.tui.look.quantities import seconds, size
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.labelled import labelled_lines

@@ -15,12 +15,12 @@ from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.quoting import quoted
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.workspace_names import folder_name
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.line_input import LineInput
 from local_agent.tui.widgets.session_browser import SessionBrowser, SessionReader
-from local_agent.tui.workspace_names import folder_name
 
 
 class SessionSource(SessionReader, Protocol):

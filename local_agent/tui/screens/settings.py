@@ -17,16 +17,16 @@ from local_agent.config.load import LoadedSettings
 from local_agent.config.settings import Key, Settings, settings_keys
 from local_agent.domain.errors import ConfigError
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.themes import theme_named
+from local_agent.tui.look.workspace_names import short_path
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.screens.themes import ThemesScreen
 from local_agent.tui.setting_values import effect, origin_words, outranks, typed_form, written
-from local_agent.tui.themes import theme_named
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.line_input import LineInput
 from local_agent.tui.widgets.row_list import Row, RowList
 from local_agent.tui.widgets.setting_row import SettingRow
-from local_agent.tui.workspace_names import short_path
 
 
 class SettingsSource(Protocol):

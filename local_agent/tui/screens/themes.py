@@ -12,9 +12,9 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.themes import known_themes
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
-from local_agent.tui.themes import known_themes
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.panel import Panel
 from local_agent.tui.widgets.row_list import Row, RowList, fit

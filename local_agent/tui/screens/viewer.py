@@ -16,9 +16,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from local_agent.domain.finding import Sought
-from local_agent.tui.copying import copy
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.marks import Spot, spots
+from local_agent.tui.conversation.copying import copy
+from local_agent.tui.conversation.marks import Spot, spots
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
 from local_agent.tui.widgets.find_bar import FindBar
 from local_agent.tui.widgets.key_line import KeyLine

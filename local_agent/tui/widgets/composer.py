@@ -165,7 +165,8 @@ class Composer(WholeCharacters):
                 self.action_submit()
             case "shift+enter" | "ctrl+j" | "alt+enter":
                 self.action_newline()
-            case "tab" if self.completing:
+            case "tab" if self.completing or self.text:
+                # The list may not be there yet; and a slip in the middle of a word takes nobody elsewhere.
                 self.action_complete()
             case key if key.startswith("alt+"):
                 # TextArea would write the letter.
@@ -207,7 +208,7 @@ class Composer(WholeCharacters):
 
     def action_complete(self) -> None:
         """Write the chosen completion."""
-        if not self.completing:
+        if not (self.completing or self.text):
             raise SkipAction
         self.post_message(self.CompletionMoved(0))
 

@@ -10,7 +10,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 
 
 class FooterFacts(NamedTuple):

@@ -11,8 +11,8 @@ from textual.screen import Screen
 from textual.style import Style
 from textual.widget import Widget
 
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.key_names import key_name
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.key_names import key_name
 
 
 class KeyLine(Widget):

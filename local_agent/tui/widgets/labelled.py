@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from textual.content import Content
 
 from local_agent.domain.text import one_line
-from local_agent.tui.lines import Line, indented, wrap
-from local_agent.tui.quantities import clock, left, seconds, size, tokens
+from local_agent.tui.look.lines import Line, indented, wrap
+from local_agent.tui.look.quantities import clock, left, seconds, size, tokens
+from local_agent.tui.look.workspace_names import short_path
 from local_agent.tui.widgets.row_list import fit
-from local_agent.tui.workspace_names import short_path
 
 LABEL_WIDTH = 18
 _NARROW_LABEL = 11

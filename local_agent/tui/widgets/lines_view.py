@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from local_agent.tui.lines import Line, selected_text
+from local_agent.tui.look.lines import Line, selected_text
 
 if TYPE_CHECKING:
     from local_agent.domain.finding import Sought
@@ -89,7 +89,7 @@ class LinesView(Widget):
             return Strip.blank(width, base.rich_style)
         line = lines[y]
         if isinstance(self.parent, Marking) and self.parent.sought is not None:
-            from local_agent.tui.marks import marked  # only while something is looked for
+            from local_agent.tui.conversation.marks import marked  # only while something is looked for
 
             chosen = self.parent.chosen
             spot = chosen[1] if chosen is not None and chosen[0] is self else None

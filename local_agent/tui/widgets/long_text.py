@@ -12,9 +12,9 @@ from textual import work
 from textual.message import Message
 
 from local_agent.domain.text import sanitise
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.growing_lines import JoinedLines, PlainLines
-from local_agent.tui.lines import BLANK, Line
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.growing_lines import JoinedLines, PlainLines
+from local_agent.tui.look.lines import BLANK, Line
 from local_agent.tui.markdown.code import code
 from local_agent.tui.markdown.typeset import Typesetter, finished_end
 from local_agent.tui.widgets.markdown_view import MarkdownView

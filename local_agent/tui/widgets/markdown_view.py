@@ -11,9 +11,9 @@ from textual.content import Content
 from textual.geometry import Offset, Region
 from textual.widget import Widget
 
-from local_agent.tui.copying import copy
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.lines import Code, Line
+from local_agent.tui.conversation.copying import copy
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.look.lines import Code, Line
 from local_agent.tui.markdown.code import COPY
 from local_agent.tui.markdown.inline import HREF, links
 from local_agent.tui.markdown.stops import Stop, stops

@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from local_agent.domain.attached import Attached
 from local_agent.domain.budget import mentioned_bytes, text_tokens
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.quantities import tokens
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.look.quantities import tokens
 from local_agent.tui.widgets.question import mentions
 from local_agent.workspace.reading import read_mentions
 

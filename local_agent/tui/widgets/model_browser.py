@@ -17,8 +17,8 @@ from textual.widgets.option_list import Option
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.models import full_name
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.model_list import Inventory, Listed, arranged, found
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.models.model_list import Inventory, Listed, arranged, found
 from local_agent.tui.widgets.model_details import Details, details_lines
 from local_agent.tui.widgets.model_row import ModelRow
 from local_agent.tui.widgets.row_list import Row, RowList, fit

@@ -9,10 +9,10 @@ from textual.content import Content
 
 from local_agent.domain.models import Fit, Location, Speed
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.lines import BLANK, Line, wrap
-from local_agent.tui.model_list import Listed
-from local_agent.tui.quantities import left, seconds, since, size, tokens
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.look.lines import BLANK, Line, wrap
+from local_agent.tui.look.quantities import left, seconds, since, size, tokens
+from local_agent.tui.models.model_list import Listed
 from local_agent.tui.widgets.labelled import labelled_lines
 
 _FITS: Mapping[Fit, str] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual.content import Content
 
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.model_list import Listed, Standing
-from local_agent.tui.quantities import size, tokens
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.look.quantities import size, tokens
+from local_agent.tui.models.model_list import Listed, Standing
 from local_agent.tui.widgets.row_list import fit, fit_right
 
 _GAP = "  "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from local_agent.tui.quantities import counted
+from local_agent.tui.look.quantities import counted
 from local_agent.tui.widgets.whole_characters import Span, is_drawable
 
 FOLDED_LINES = 10

@@ -11,8 +11,8 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.quantities import seconds, tokens
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.quantities import seconds, tokens
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Usage

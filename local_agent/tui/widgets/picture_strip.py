@@ -8,8 +8,8 @@ from textual.content import Content
 
 from local_agent.domain.pictures import Picture
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.quantities import size
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.quantities import size
 from local_agent.tui.widgets.composer_strip import ComposerStrip
 
 SHORT_CELLS = 12

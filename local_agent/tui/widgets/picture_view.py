@@ -24,7 +24,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from local_agent.tui.glyphs import ASCII, UNICODE, Glyphs
+from local_agent.tui.look.glyphs import ASCII, UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -15,17 +15,17 @@ from textual.message import Message
 from textual.widgets import OptionList, Static, TextArea
 
 from local_agent.domain.drafts import Prompt
-from local_agent.tui.attachments import Attachments
 from local_agent.tui.commands.table import is_command
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.prompt_queue import PromptQueue
-from local_agent.tui.recall import Recall
-from local_agent.tui.terminal import EditorFailed, Ending, edit_text
+from local_agent.tui.device.terminal import EditorFailed, Ending, edit_text
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.prompt.attachments import Attachments
+from local_agent.tui.prompt.prompt_queue import PromptQueue
+from local_agent.tui.prompt.recall import Recall
 from local_agent.tui.widgets.composer import Composer
 
 if TYPE_CHECKING:
     from local_agent.domain.pictures import Picture
-    from local_agent.tui.completing import Completing
+    from local_agent.tui.prompt.completing import Completing
     from local_agent.tui.widgets.picture_strip import PictureStrip
 
 Questions = Callable[[int], Awaitable[Sequence[str]]]
@@ -288,7 +288,7 @@ class PromptPane(Vertical):
         if self._completing is None:
             if not {"/", "@"} & set(self.composer.text):
                 return
-            from local_agent.tui.completing import Completing
+            from local_agent.tui.prompt.completing import Completing
 
             self._completing = Completing(self, self.composer, self._glyphs)
         await self._completing.look(edited=edited)

@@ -9,8 +9,8 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.pulls import Pull, Pulls, PullStage
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.models.pulls import Pull, Pulls, PullStage
 
 TICK_SECONDS = 0.25
 

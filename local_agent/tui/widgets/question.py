@@ -15,9 +15,9 @@ from textual.reactive import reactive
 from local_agent.domain.attached import Attached, read_back
 from local_agent.domain.pictures import Picture
 from local_agent.domain.text import one_line, sanitise
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import Line, decoration, indented, with_tabs, wrap
-from local_agent.tui.quantities import clock, counted, size
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.lines import Line, decoration, indented, with_tabs, wrap
+from local_agent.tui.look.quantities import clock, counted, size
 from local_agent.tui.widgets.lines_view import LinesView
 
 if TYPE_CHECKING:

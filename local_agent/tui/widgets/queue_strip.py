@@ -6,9 +6,9 @@ from textual.content import Content
 
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.prompt_queue import PromptQueue
-from local_agent.tui.quantities import counted
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.quantities import counted
+from local_agent.tui.prompt.prompt_queue import PromptQueue
 from local_agent.tui.widgets.composer_strip import ComposerStrip
 
 SHOWN = 3

@@ -10,9 +10,9 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import Line, decoration, indented, wrap
-from local_agent.tui.quantities import seconds, tokens
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.lines import Line, decoration, indented, wrap
+from local_agent.tui.look.quantities import seconds, tokens
 from local_agent.tui.widgets.lines_view import LinesView
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from textual.timer import Timer
 
 from local_agent.domain.text import sanitise
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import Line
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.lines import Line
 from local_agent.tui.markdown.growing import GrowingMarkdown
 from local_agent.tui.markdown.typeset import Typesetter
 from local_agent.tui.widgets.markdown_view import MarkdownView

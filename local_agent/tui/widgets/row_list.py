@@ -18,7 +18,7 @@ from textual.style import Style
 from textual.visual import RenderOptions, Visual
 from textual.widgets import OptionList
 
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 
 POINTER_WIDTH = 2
 _PLAIN = ("option-list--option",)

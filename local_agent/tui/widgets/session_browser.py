@@ -19,7 +19,7 @@ from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.handles import parse_handle
 from local_agent.domain.sessions import ListPlace, SessionInfo
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.widgets.row_list import Row, RowList
 from local_agent.tui.widgets.session_preview import SessionPreview
 from local_agent.tui.widgets.session_row import SessionRow

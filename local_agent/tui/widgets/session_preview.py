@@ -10,11 +10,11 @@ from textual.widgets import Static
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line, sanitise
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.lines import BLANK, Line, indented, wrap
-from local_agent.tui.quantities import clock, counted, since
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.look.lines import BLANK, Line, indented, wrap
+from local_agent.tui.look.quantities import clock, counted, since
+from local_agent.tui.look.workspace_names import short_path
 from local_agent.tui.widgets.typeset_view import TypesetView
-from local_agent.tui.workspace_names import short_path
 
 LINES_PER_ENTRY = 80
 CHARACTERS_PER_ENTRY = 6000

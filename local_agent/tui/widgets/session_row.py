@@ -8,10 +8,10 @@ from textual.content import Content, Span
 
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.quantities import ago, counted
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.look.quantities import ago, counted
+from local_agent.tui.look.workspace_names import folder_name
 from local_agent.tui.widgets.row_list import fit_text
-from local_agent.tui.workspace_names import folder_name
 
 _GAP = "  "
 _HANDLE = 7

@@ -12,9 +12,9 @@ from textual.reactive import reactive
 from textual.timer import Timer
 
 from local_agent.domain.text import GrowingText
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.growing_lines import JoinedLines, PlainLines
-from local_agent.tui.lines import Line, decoration
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.growing_lines import JoinedLines, PlainLines
+from local_agent.tui.look.lines import Line, decoration
 from local_agent.tui.widgets.lines_view import LinesView
 
 FLUSH_SECONDS = 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from local_agent.tui.lines import Line
+from local_agent.tui.look.lines import Line
 from local_agent.tui.widgets.lines_view import LinesView
 
 Typeset = Callable[[int], Sequence[Line]]

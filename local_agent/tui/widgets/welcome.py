@@ -11,12 +11,12 @@ from textual.content import Content
 
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.lines import BLANK, Line, indented, wrap
-from local_agent.tui.quantities import since
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
+from local_agent.tui.look.lines import BLANK, Line, indented, wrap
+from local_agent.tui.look.quantities import since
+from local_agent.tui.look.workspace_names import folder_name, short_path
 from local_agent.tui.widgets.row_list import fit
 from local_agent.tui.widgets.typeset_view import TypesetView
-from local_agent.tui.workspace_names import folder_name, short_path
 
 LABEL_WIDTH = 8
 KEYS_WIDTH = 20

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from local_agent.domain.errors import LocalAgentError
-from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.widgets.transcript import Transcript
 from local_agent.tui.widgets.window import Cut, Window
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Slice
     from local_agent.runtime.conversation import Conversation
-    from local_agent.tui.find import Find
+    from local_agent.tui.conversation.find import Find
     from local_agent.tui.widgets.window import Item
 
 TAIL_ENTRIES = 40
@@ -134,7 +134,7 @@ class History:
 
     async def find(self, words: str = "") -> None:
         """Look for words in all of the conversation, or ask which; the next key is typed there."""
-        from local_agent.tui.find import Find
+        from local_agent.tui.conversation.find import Find
 
         if self._find is None or not self._find.is_attached:
             self._find = Find(self, self.glyphs)
@@ -213,7 +213,9 @@ class History:
             return None
 
     async def _items(self, part: Slice) -> list[Item]:
-        from local_agent.tui.turn_view import stored_items  # Markdown and Pygments: after the first paint
+        from local_agent.tui.conversation.turn_view import (
+            stored_items,  # Markdown and Pygments: after the first paint
+        )
 
         width = self.transcript.content_width or FALLBACK_WIDTH
         written = self.conversation is not None and self.conversation.writer is not None

@@ -10,11 +10,11 @@ from local_agent.domain.entries import Entry, Slice, TurnStatus
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.ports import Reply
-from local_agent.tui.turn_view import OpenReply
+from local_agent.tui.conversation.turn_view import OpenReply
 
 if TYPE_CHECKING:
     from local_agent.runtime.conversation import Conversation
-    from local_agent.tui.history import History
+    from local_agent.tui.conversation.history import History
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import overload
 from rich.cells import cell_len, get_character_cell_size
 from textual.content import Content
 
-from local_agent.tui.lines import BLANK, TAB_SIZE, Line
+from local_agent.tui.look.lines import BLANK, TAB_SIZE, Line
 
 
 class _Lines(Sequence[Line]):

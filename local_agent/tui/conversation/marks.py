@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from local_agent.tui.lines import Line
+from local_agent.tui.look.lines import Line
 
 if TYPE_CHECKING:
     from local_agent.domain.finding import Sought

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.errors import LocalAgentError, SessionHeld
-from local_agent.tui.history import TAIL_ENTRIES
+from local_agent.tui.conversation.history import TAIL_ENTRIES
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Slice
@@ -161,7 +161,7 @@ async def _settle_in(screen: ChatScreen, conversation: Conversation, tail: Slice
     for notice in conversation.notices:
         screen.notify_line(notice, "warning")
     if conversation.read_only and screen.runtime is not None and screen.runtime.writable:
-        from local_agent.tui.mirror import mirror  # Markdown and Pygments: after the first paint
+        from local_agent.tui.conversation.mirror import mirror  # Markdown and Pygments: after the first paint
 
         following = mirror(
             screen.history, conversation, tail, lambda line: screen.notify_line(line, "warning")

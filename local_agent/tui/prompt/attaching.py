@@ -11,9 +11,9 @@ from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.pictures import PROMPT_PICTURES, Picture
 from local_agent.domain.text import one_line
-from local_agent.tui.history import TAIL_ENTRIES
-from local_agent.tui.pasted_paths import path_of, picture_paths
-from local_agent.tui.quantities import counted, size
+from local_agent.tui.conversation.history import TAIL_ENTRIES
+from local_agent.tui.look.quantities import counted, size
+from local_agent.tui.prompt.pasted_paths import path_of, picture_paths
 
 if TYPE_CHECKING:
     from local_agent.runtime.pictures import Pictures

@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from local_agent.tui.themes import Palette
+from local_agent.tui.look.themes import Palette
 
 COLOURLESS = Palette(
     "colourless", "no colour at all", True,

@@ -13,9 +13,9 @@ from textual.widget import Widget
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.finding import Found, Sought
-from local_agent.tui.glyphs import UNICODE, Glyphs
-from local_agent.tui.history import History
-from local_agent.tui.marks import Spot, nearest, spots
+from local_agent.tui.conversation.history import History
+from local_agent.tui.conversation.marks import Spot, nearest, spots
+from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.widgets.composer import Composer
 from local_agent.tui.widgets.find_bar import FindBar
 from local_agent.tui.widgets.lines_view import LinesView

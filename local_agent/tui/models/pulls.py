@@ -13,7 +13,7 @@ from textual.worker import Worker
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.models import PullProgress, full_name
-from local_agent.tui.pull_meter import PullMeter
+from local_agent.tui.models.pull_meter import PullMeter
 
 Fetch = Callable[[str], AsyncGenerator[PullProgress, None]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 
-from local_agent.tui.input_parser import InputParser
+from local_agent.tui.device.input_parser import InputParser
 
 # The driver's thread makes its parser itself.
 linux_driver.XTermParser = InputParser  # type: ignore[attr-defined]  # it imports it

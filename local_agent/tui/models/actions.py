@@ -12,10 +12,10 @@ from local_agent.domain.text import one_line
 from local_agent.llm.pull import checked_name
 from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.suggested import suggested_model
-from local_agent.tui.model_list import Inventory, arranged, found
-from local_agent.tui.model_source import ConversationModels
-from local_agent.tui.pulls import Pull, Pulls
-from local_agent.tui.thinking_modes import next_thinking, thinking_of, thinking_words
+from local_agent.tui.models.model_list import Inventory, arranged, found
+from local_agent.tui.models.model_source import ConversationModels
+from local_agent.tui.models.pulls import Pull, Pulls
+from local_agent.tui.models.thinking_modes import next_thinking, thinking_of, thinking_words
 from local_agent.tui.widgets.phase import Pace
 from local_agent.tui.widgets.pull_line import PullLine
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from local_agent.domain.models import PullProgress
 from local_agent.domain.text import one_line
-from local_agent.tui.quantities import seconds, size
+from local_agent.tui.look.quantities import seconds, size
 
 SPEED_SECONDS = 10.0
 """Over how long a time the speed is measured."""

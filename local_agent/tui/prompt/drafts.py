@@ -12,7 +12,7 @@ from textual.timer import Timer
 from local_agent.domain.drafts import Draft, as_one
 from local_agent.domain.errors import LeaseLost, StoreError
 from local_agent.domain.text import one_line
-from local_agent.tui.turns import TurnRunner
+from local_agent.tui.conversation.turns import TurnRunner
 
 if TYPE_CHECKING:
     from local_agent.runtime.conversation import Conversation

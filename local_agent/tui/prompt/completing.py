@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from textual.containers import Horizontal, Vertical
 
 from local_agent.domain.errors import LocalAgentError
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.offers import (
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.prompt.offers import (
     MOST,
     Place,
     argument_offers,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from local_agent.domain.errors import LeaseLost, StoreError
-from local_agent.tui.turns import TurnRunner
+from local_agent.tui.conversation.turns import TurnRunner
 
 if TYPE_CHECKING:
     from local_agent.domain.events import SavingFailed

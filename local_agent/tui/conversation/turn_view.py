@@ -27,7 +27,7 @@ from local_agent.domain.events import (
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply as PartialReply
 from local_agent.domain.tree import forgets_pictures, words_of
-from local_agent.tui.glyphs import Glyphs
+from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.question import Question
 from local_agent.tui.widgets.remarks import Receipt, Remark, receipt_parts

@@ -10,7 +10,7 @@ from local_agent.domain.models import ModelInfo, Speed, full_name
 from local_agent.llm.pull import checked_name
 from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.suggested import suggested_model
-from local_agent.tui.model_list import Inventory, Listed
+from local_agent.tui.models.model_list import Inventory, Listed
 from local_agent.tui.widgets.model_details import Details
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from textual.app import App
 
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.text import sanitise
-from local_agent.tui.clipboard import COMMON_LIMIT, SENT_AT_MOST, desktop_tool
-from local_agent.tui.quantities import size
+from local_agent.tui.device.clipboard import COMMON_LIMIT, SENT_AT_MOST, desktop_tool
+from local_agent.tui.look.quantities import size
 
 if TYPE_CHECKING:
     from local_agent.tui.screens.doors import Doors

@@ -18,7 +18,7 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.keys import Keys
 
 from local_agent.config.private_files import write_private
-from local_agent.tui.signals import detach_lost_terminal
+from local_agent.tui.device.signals import detach_lost_terminal
 
 KILL_AFTER = 0.7
 """Seconds an editor gets to close when the program is told to end."""

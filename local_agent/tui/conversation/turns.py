@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.worker import Worker
 
 from local_agent.domain.errors import LocalAgentError
-from local_agent.tui.glyphs import Glyphs
-from local_agent.tui.prompt_queue import PromptQueue
+from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.prompt.prompt_queue import PromptQueue
 from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.transcript import Transcript
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from local_agent.domain.drafts import Draft, Prompt
     from local_agent.domain.events import Event, SavedAgain, SavingFailed
     from local_agent.runtime.conversation import Conversation
-    from local_agent.tui.turn_view import TurnView
+    from local_agent.tui.conversation.turn_view import TurnView
 
 STOP_SECONDS = 1.5
 """How long a stopped turn may take to record its end before it is cancelled."""
@@ -124,7 +124,9 @@ class TurnRunner:
             self._screen.post_message(self.Changed(settled=settled))
 
     async def _turn(self, conversation: Conversation, prompt: Prompt | None) -> bool:
-        from local_agent.tui.turn_view import TurnView  # Markdown and Pygments: after the first paint
+        from local_agent.tui.conversation.turn_view import (
+            TurnView,  # Markdown and Pygments: after the first paint
+        )
 
         view = TurnView(self._transcript, self._phase, self._glyphs, lambda: conversation.model)
         try:

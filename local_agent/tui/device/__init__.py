@@ -1,0 +1,1 @@
+"""The terminal and the desktop that the program runs on."""

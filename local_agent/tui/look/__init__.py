@@ -1,0 +1,1 @@
+"""How things are drawn and named: themes, signs, typeset lines, quantities."""

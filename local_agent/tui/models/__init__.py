@@ -1,0 +1,1 @@
+"""What the screens know and do about models."""

@@ -1,0 +1,1 @@
+"""What is being written: completion, pictures, recall, what waits, and the draft that keeps it."""
