@@ -84,7 +84,11 @@ async def test_held_prompts_come_back_after_esc_and_are_sent_in_one_go(
         chat.screen._stopped_until = 0.0  # a second Esc in the same breath belongs to the stop
         await chat.pilot.press("escape")
         assert waiting(chat) == ["alpha"]
-        await chat.pilot.press("up")
+        await until(chat.pilot, lambda: "up takes it back" in screen_text(chat.pilot))
+        await chat.type("x")
+        await until(chat.pilot, lambda: "up takes it back" not in screen_text(chat.pilot))
+        assert "esc drops it" in screen_text(chat.pilot)
+        await chat.pilot.press("ctrl+u", "up")
         await until(chat.pilot, lambda: chat.screen.composer.text == "beta")
         await chat.pilot.press("ctrl+c")
         await opened(chat)

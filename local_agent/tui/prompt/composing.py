@@ -60,7 +60,7 @@ class Composing:
         """Drop the newest prompt that is held back; False when none is."""
         if not self._screen.turns.queue.drop_newest():
             return False
-        self._screen.notify_line("Dropped; up brings it back.")
+        self._screen.notify_line("Dropped; up in an empty composer brings it back.")
         return True
 
     def _found(self, text: str | None) -> None:

@@ -149,7 +149,7 @@ class ChatScreen(Doors):
         self.header.facts = header_facts(self)
         self.footer.facts = footer_facts(self, message)
         if self._queue_strip is not None and self._queue_strip.is_attached:
-            self._queue_strip.show(self.turns.queue)
+            self._queue_strip.show(self.turns.queue, typing=not self.pane.prompt.empty)
         self.pane.may_suspend = not self.busy
         self.greeting.show()
 

@@ -20,13 +20,13 @@ class QueueStrip(ComposerStrip):
     def __init__(self, glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
         self._glyphs = glyphs
-        self._shown: tuple[tuple[Prompt, ...], bool] = ((), False)
+        self._shown: tuple[tuple[Prompt, ...], bool, bool] = ((), False, False)
 
-    def show(self, queue: PromptQueue) -> None:
-        """Draw the newest of what waits."""
+    def show(self, queue: PromptQueue, *, typing: bool = False) -> None:
+        """Draw the newest of what waits; while one is ``typing``, Up means the questions of the past."""
         prompts = queue.prompts
         # It is asked to at every key; each update lays the screen out again.
-        if (shown := (prompts, bool(queue.held))) == self._shown:
+        if (shown := (prompts, bool(queue.held), typing)) == self._shown:
             return
         self._shown = shown
         word = "held" if queue.held else "next"
@@ -35,7 +35,7 @@ class QueueStrip(ComposerStrip):
             more = f"{self._glyphs.ellipsis} {len(prompts) - SHOWN} more before"
             lines.insert(0, Content(f"{more} {self._glyphs.dot} alt+q shows all"))
         if queue.held:
-            hints = ("up takes it back", "esc drops it", "alt+q shows all")
+            hints = ("up takes it back", "esc drops it", "alt+q shows all")[typing:]
             lines.append(Content(f" {self._glyphs.dot} ".join(hints)))
         short = (
             Content.assemble(f"{len(prompts)} {word}  ", (_words(prompts[-1]), "$text")) if prompts else None
