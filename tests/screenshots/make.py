@@ -23,6 +23,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from PIL import Image
+from textual import events
 from textual.pilot import Pilot
 
 from local_agent.config.launch import LaunchOptions
@@ -31,6 +33,7 @@ from local_agent.config.settings import OllamaSettings, Settings, UISettings
 from local_agent.domain.drafts import Prompt
 from local_agent.runtime.runtime import Runtime
 from local_agent.tui.app import ExitReport, LocalAgentApp
+from local_agent.tui.widgets.composer import Composer
 from tests.screenshots.story import DRAFT, MAIN, MODEL, OLDER, Past
 from tests.support.ollama_server import ModelSpec, OllamaServer
 
@@ -50,6 +53,17 @@ FIXED = (
 KERNEL = re.compile(r"(?<=Linux&#160;)[\w.-]+")
 
 Driver = Pilot[ExitReport | None]
+MEMORY = 16 * 1024**3
+"""Bytes that the machine on the pictures has: what fits is another thing on each."""
+MODELS = (
+    ModelSpec(MODEL, ("completion", "tools", "thinking"), "qwen3", arch="qwen3", parameter_size="4.0B"),
+    ModelSpec("llama3.2:3b"),
+    ModelSpec("gemma3:12b", ("completion", "vision"), arch="gemma3", size=8_149_190_253, blocks=48),
+    ModelSpec("qwen2.5vl:7b", ("completion", "vision"), arch="qwen25vl", size=5_969_245_856),
+    ModelSpec("gpt-oss:20b", ("completion", "tools", "thinking"), arch="gptoss", size=13_793_441_244),
+    ModelSpec("qwen3-coder:30b", ("completion", "tools"), arch="qwen3moe", size=18_556_700_761),
+    ModelSpec("nomic-embed-text", ("embedding",), arch="nomic-bert", size=274_302_450, train_ctx=2048),
+)
 
 
 @dataclass(frozen=True)
@@ -137,12 +151,47 @@ async def theme_chooser(pilot: Driver) -> None:
     await wait_for(pilot, "amber on burnt brown")
 
 
+async def model_picker(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press("ctrl+o")
+    await wait_for(pilot, "gemma3:12b", "nomic-embed-text")
+
+
+async def finding(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press("ctrl+f", *"one", "enter")
+    await wait_for(pilot, "1 of 5")
+
+
+async def writing(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press(*"/image dashboard.png", "enter")
+    await wait_for(pilot, "[1] dashboard.png")
+    composer = pilot.app.screen.query_one(Composer)
+    composer.post_message(
+        events.Paste("\n".join(f"FAILED tests/test_restore.py::test_{n}" for n in range(48)))
+    )
+    await wait_for(pilot, "48 lines")
+    await pilot.press(*" What fails in @test")
+    await wait_for(pilot, "tests/test_restore.py")
+
+
+async def asked_before(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press("ctrl+r", *"with")
+    await wait_for(pilot, "session fixtures", "file lock")
+
+
 SCENES = (
     Scene("welcome", False, welcome),
     Scene("conversation", True, conversation),
     Scene("conversation", True, small_conversation, (SMALL,)),
     Scene("sessions", False, picker),
     Scene("runtime", True, runtime_view),
+    Scene("models", True, model_picker),
+    Scene("writing", True, writing),
+    Scene("finding", True, finding, (LARGE,)),
+    Scene("questions", True, asked_before, (LARGE,)),
     Scene("settings", True, settings_view),
     Scene("themes", True, theme_chooser, (LARGE,)),
 )
@@ -207,10 +256,11 @@ async def take(stage: Stage, scene: Scene, theme: str, size: tuple[int, int]) ->
 async def make(folder: Path, workspace: Path, chosen: list[str]) -> None:
     """Set the stage under ``folder``, and take the pictures."""
     paths = Paths(home=folder / ".config" / "local-agent", cache=folder / ".cache" / "local-agent")
-    model = ModelSpec(
-        MODEL, ("completion", "tools", "thinking"), "qwen3", arch="qwen3", parameter_size="4.0B"
-    )
-    async with OllamaServer([model, ModelSpec("llama3.2:3b")]) as server:
+    for name in ("src/restore.py", "tests/conftest.py", "tests/test_restore.py", "tests/test_routes.py"):
+        (workspace / name).parent.mkdir(exist_ok=True)
+        (workspace / name).write_text("def a_line_of_code(): ...\n" * 60)
+    Image.new("RGB", (1280, 720), "#93a9f5").save(workspace / "dashboard.png")
+    async with OllamaServer(MODELS) as server:
         stage = Stage(paths, workspace, server)
         await record(stage)
         for name, scene, theme, size in pictures(chosen):
@@ -218,8 +268,14 @@ async def make(folder: Path, workspace: Path, chosen: list[str]) -> None:
             sys.stdout.write(f"{name}\n")
 
 
+def sysconf(name: str | int, real: Callable[[str | int], int] = os.sysconf) -> int:
+    """The kernel's answer, but for the memory."""
+    return MEMORY // real("SC_PAGE_SIZE") if name == "SC_PHYS_PAGES" else real(name)
+
+
 def main() -> None:
     os.environ["TEXTUAL_ANIMATIONS"] = "none"
+    os.sysconf = sysconf  # type: ignore[assignment]  # what is patched is the machine
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
