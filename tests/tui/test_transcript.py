@@ -18,7 +18,7 @@ from tests.runtime.opened import paths_in, settings_for
 from tests.store.samples import VERSION, fill, talk
 from tests.support.ollama_server import OllamaServer, Turn, gate, say, server_process, sleep
 from tests.tui.chatting import Chat, chatting
-from tests.tui.pilots import screen_text, until
+from tests.tui.pilots import POLL_SECONDS, screen_text, until
 
 LONGEST_GAP = 0.1
 """Seconds for which the loop may be held up, on a machine that does nothing else."""
@@ -299,6 +299,26 @@ async def test_long_replies_are_set_for_a_new_width_without_holding_the_loop_up(
             width = reply.size.width
             assert all(line.content.cell_length <= width for line in reply.lines_for(width))
         assert longest[0] < 4 * LONGEST_GAP * max(slow, calibration()), f"{longest[0]:.3f} s"
+
+
+async def test_what_waits_for_the_layout_is_not_forgotten_by_a_screen_that_closes(
+    home: Path, server: OllamaServer
+) -> None:
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        await chat.pilot.press("f1")
+        await until(chat.pilot, lambda: chat.app.screen is not chat.screen)
+        await chat.pilot.pause()
+        # A screen that has much to do when it closes: it has no idle moment any more.
+        busy = asyncio.Event()
+        chat.app.screen.call_later(busy.wait)
+        waiting = asyncio.create_task(chat.screen.transcript.laid_out())
+        await asyncio.sleep(POLL_SECONDS)
+        closing = asyncio.ensure_future(chat.app.pop_screen())
+        await asyncio.sleep(POLL_SECONDS)
+        busy.set()
+        await closing
+        await asyncio.wait_for(waiting, 5)
 
 
 async def test_no_drawn_rows_are_kept_of_what_is_out_of_sight(home: Path, server: OllamaServer) -> None:

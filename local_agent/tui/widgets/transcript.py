@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual import on, work
 from textual.containers import VerticalScroll
@@ -12,6 +13,9 @@ from textual.widget import Widget
 
 from local_agent.tui.widgets.lines_view import LinesView, Marking
 from local_agent.tui.widgets.window import Cut, Item, Window, widgets_of
+
+if TYPE_CHECKING:
+    from textual.message_pump import Callback
 
 MOUNTED_AT_END = 240
 """Widgets above which the oldest are dropped while the end is in view."""
@@ -300,6 +304,10 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
                 await asyncio.sleep(0)
         finally:
             self._catching_up = False
+
+    def call_after_refresh(self, callback: Callback, *args: Any, **kwargs: Any) -> bool:
+        """Textual asks the screen on top, which forgets it when it closes just then; this asks its own."""
+        return self.call_later(self.screen._invoke_later, partial(callback, *args, **kwargs), self)
 
     async def laid_out(self) -> None:
         """Wait until what was mounted has its place."""
