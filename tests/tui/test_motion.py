@@ -17,7 +17,11 @@ from tests.tui.pilots import until
 
 
 @pytest.mark.parametrize("motion", ["full", "reduced"])
-async def test_the_sign_of_a_running_turn(home: Path, server: OllamaServer, motion: str) -> None:
+async def test_the_sign_of_a_running_turn(
+    home: Path, server: OllamaServer, motion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Textual reads its environment when it is imported; the tests' says none.
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "full")
     server.script(Turn(say("One "), gate("later"), say("moment.")))
     settings = settings_for(server.url)
     settings = replace(settings, ui=UISettings(motion=motion))  # type: ignore[arg-type]  # one of the two
