@@ -78,7 +78,7 @@ class RunningTurn:
             self._emit(TurnEnded(0, TurnStatus.FAILED, failure_kind(error), None))
         else:
             self._started = True
-            self._emit(TurnStarted(turn.handle, turn.id, turn.question))
+            self._emit(TurnStarted(turn.handle, turn.id, turn.question, self._plan.model))
             for notice in self._plan.notices:
                 self._emit(Notice(notice))
             await self._carry_out(turn)

@@ -32,6 +32,8 @@ class TurnStarted:
     """Empty when the conversation is not saved, or not yet."""
     turn_id: int
     question: Entry
+    model: str
+    """That it is put to. The next turn's may be chosen already."""
 
 
 @dataclass(frozen=True, slots=True)

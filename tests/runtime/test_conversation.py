@@ -14,7 +14,7 @@ from local_agent.domain.errors import SessionHeld, StoreError, UsageError
 from local_agent.domain.events import Event, Notice, TextDelta, TurnEnded, TurnFailed, TurnStarted
 from tests.runtime.opened import events_of, opened, settings_for
 from tests.support.model import small_model
-from tests.support.ollama_server import OllamaServer, Turn, done, gate, say
+from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, done, gate, say
 
 
 def texts(entries: tuple[Entry, ...]) -> list[str]:
@@ -189,6 +189,27 @@ async def test_a_stored_model_that_is_gone_does_not_block_reading(home: Path, se
         events = await events_of(resumed.ask(Prompt("Still there?")))
         failure = next(event for event in events if isinstance(event, TurnFailed))
         assert failure.kind == "no_model" and model in failure.line
+
+
+async def test_a_turn_names_its_own_model_when_another_is_chosen_as_it_begins(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("Hello.")
+    other = "other:1b"
+    server.models[other] = ModelSpec(other)
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        await conversation.prepare()
+        choosing: list[asyncio.Task[str]] = []
+
+        def begins() -> None:
+            choosing.append(asyncio.ensure_future(runtime.models.choose(conversation, other)))
+
+        events = [event async for event in conversation.ask(Prompt("Hi"), begins)]
+        await asyncio.gather(*choosing)
+        assert choosing and conversation.model == other
+        started = next(event for event in events if isinstance(event, TurnStarted))
+        assert started.model == server.chats[0].body["model"] != other
 
 
 async def test_no_save_leaves_no_row_and_no_handle(home: Path, server: OllamaServer) -> None:

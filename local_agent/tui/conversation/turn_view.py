@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import monotonic
 
 from textual.widget import Widget
@@ -40,11 +40,8 @@ from local_agent.tui.widgets.window import Item, widgets_of
 class TurnView:
     """One turn, live: show it each event in order, and close it whatever happens."""
 
-    def __init__(
-        self, transcript: Transcript, phase: PhaseLine, glyphs: Glyphs, model: Callable[[], str]
-    ) -> None:
+    def __init__(self, transcript: Transcript, phase: PhaseLine, glyphs: Glyphs) -> None:
         self.usage = Usage()
-        self._choice = model
         self._model = ""
         self._transcript = transcript
         self._phase = phase
@@ -64,7 +61,8 @@ class TurnView:
     async def show(self, event: Event) -> None:
         """Draw one event."""
         match event:
-            case TurnStarted(question=question):
+            case TurnStarted(question=question, model=model):
+                self._model = model
                 await self._started(question)
             case PhaseChanged(phase, done, total):
                 self._phase.show(phase, done, total)
@@ -109,8 +107,6 @@ class TurnView:
             # Asked again: what followed the same parent before is on another branch now.
             await self._transcript.drop_from((question.parent or 0) + 1)
             await self.ask(question.text)
-        # The next turn's may be chosen while this one runs.
-        self._model = self._choice()
         self._transcript.window.name_last(question.id)
         if self._question is not None:
             self._question.stamp(question)

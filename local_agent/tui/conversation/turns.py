@@ -128,7 +128,7 @@ class TurnRunner:
             TurnView,  # Markdown and Pygments: after the first paint
         )
 
-        view = TurnView(self._transcript, self._phase, self._glyphs, lambda: conversation.model)
+        view = TurnView(self._transcript, self._phase, self._glyphs)
         try:
             await self._transcript.mount_end()
             if prompt is None:
