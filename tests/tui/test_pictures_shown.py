@@ -131,14 +131,20 @@ async def test_a_badge_opens_its_picture_and_an_altered_object_is_said(
     folder = home.parent / "api-server"
     folder.mkdir(parents=True)
     (folder / "red.png").write_bytes(png())
+    (folder / "more.png").write_bytes(png())
     async with chatting(home, server.url) as chat:
         await chat.ready()
-        await chat.send("/image red.png")
-        await until(chat.pilot, lambda: "64x32" in screen_text(chat.pilot))
+        await chat.send("/image red.png more.png red.png red.png red.png nope.png")
+        await until(chat.pilot, lambda: "A prompt takes 4 pictures, no more." in chat.remarks)
+        assert len(chat.remarks) == 1, "once, whatever else was named"
+        await chat.send("/image clear")
+        await chat.send("/image red.png more.png")
+        await until(chat.pilot, lambda: "[2] more.png" in screen_text(chat.pilot))
         await chat.send("what is it?")
         await until(chat.pilot, lambda: "▣ red.png  64x32" in screen_text(chat.pilot))
         await chat.send("/pictures")
         await until(chat.pilot, lambda: "▀" * 20 in screen_text(chat.pilot))
+        assert "red.png · 64x32" in screen_text(chat.pilot), "in the order of the question"
         await chat.pilot.press("escape")
         question = chat.screen.query_one(Question)
         await chat.pilot.click(question, offset=(6, 1))

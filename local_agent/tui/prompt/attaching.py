@@ -33,11 +33,14 @@ class Attaching:
         return self._screen.launch.options.workspace
 
     async def paths(self, words: Sequence[str]) -> None:
-        """Attach the files that a person names; what can't be taken is said, one line for each."""
+        """Attach the files that a person names; what can't be taken is said, one line for each.
+
+        Raises ``UsageError`` where no more fit.
+        """
         for word in words:
             path = path_of(word, self._folder)
+            self._require_room()
             try:
-                self._require_room()
                 self._screen.pane.attach(await self._checked(path.name, self._pictures.accept(path)))
             except LocalAgentError as error:
                 self._screen.notify_line(str(error), "warning")

@@ -88,12 +88,13 @@ class Doors(Screen[None]):
         self.open_pictures(event.pictures, event.first)
 
     def show_pictures(self) -> None:
-        """Look at the pictures of the questions that are mounted, the newest first."""
+        """Look at the pictures of the questions that are mounted, the newest question first."""
         from local_agent.tui.widgets.question import Question  # after the first paint
 
-        pictures = [picture for question in self.query(Question) for picture in question.pictures]
+        newest_first = reversed(list(self.query(Question)))
+        pictures = [picture for question in newest_first for picture in question.pictures]
         if pictures:
-            self.open_pictures(pictures[::-1])
+            self.open_pictures(pictures)
         else:
             self.notify_line("No question here has a picture. /image PATH attaches one.")
 
