@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from local_agent.domain.text import sanitise
 from local_agent.tui.screens.viewer import ViewerPage, ViewerScreen
 from local_agent.tui.widgets.long_text import LongText, pieces, raw_pieces
 from tests.support.ollama_server import OllamaServer
@@ -141,7 +142,8 @@ async def test_any_text_is_drawn(source: str) -> None:
         await until(pilot, lambda: text_of(pilot).look.raw and text_of(pilot).complete.is_set())
         await pilot.press("w", "slash", "n", "enter", "N", "escape", "c")
         await asyncio.sleep(0)
-        assert "\x1b" not in screen_text(pilot) and app.clipboard == source
+        assert "\x1b" not in screen_text(pilot)
+        assert app.clipboard == sanitise(source, tabs=True)
 
 
 def test_a_text_is_cut_where_blocks_end() -> None:

@@ -22,7 +22,8 @@ ENTRIES_AT_ONCE = 40
 
 
 def copy(app: App[Any], text: str, what: str) -> None:
-    """Put a text into the clipboard and say so; ``what`` begins the sentence."""
+    """Put a text into the clipboard as it is drawn, and say so; ``what`` begins the sentence."""
+    text = sanitise(text, tabs=True)  # what acts on a terminal would act on the one it is pasted into
     app.copy_to_clipboard(text)
     count = len(text.encode("utf-8", "replace"))
     if count <= COMMON_LIMIT or desktop_tool() is not None:
@@ -101,8 +102,7 @@ class Copying:
         while True:
             for entry in reversed(part.entries):
                 if entry.kind is Kind.ASSISTANT and entry.readable and entry.text.strip():
-                    # As it is drawn: what acts on a terminal would act on the one it is pasted into.
-                    yield sanitise(entry.text, tabs=True)
+                    yield entry.text
             if not part.more or not part.entries:
                 return
             part = await conversation.before(part.entries[0].id, ENTRIES_AT_ONCE)
