@@ -16,15 +16,17 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
+from local_agent.config.launch import LaunchOptions
 from local_agent.tui.app import LocalAgentApp
 from local_agent.tui.screens.dialog import Dialog
 from local_agent.tui.screens.too_small import TooSmallScreen
 from local_agent.tui.widgets.footer import Footer
 from local_agent.tui.widgets.key_line import KeyLine
+from tests.runtime.opened import paths_in, settings_for
 from tests.screenshots.cells import Cells, cells, written
 from tests.tui.every_screen import OPENERS, conversation, on_screen, screens, still
 from tests.tui.pilots import screen_text, until
-from tests.tui.stage import lowest_contrast
+from tests.tui.stage import NOBODY_THERE, lowest_contrast
 
 SIZES = ((120, 36), (80, 24), (40, 20), (30, 12))
 PICTURED = ((120, 36), (80, 24), (30, 12))
@@ -161,3 +163,15 @@ def _scrolled_aside(widget: Widget) -> bool:
     return any(
         isinstance(above, ScrollableContainer) and above.allow_horizontal_scroll for above in widget.ancestors
     )
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+async def test_a_word_said_in_the_corner_is_whole_when_it_just_fills_its_row(home: Path, width: int) -> None:
+    app = LocalAgentApp(LaunchOptions(workspace=home), settings_for(NOBODY_THERE), paths_in(home))
+    async with app.run_test(size=(width, 24), notifications=True) as pilot:
+        for room in range(width // 2 - 5, width // 2):
+            said = f"{'said'.ljust(room - 5, '-')} whole"
+            app.notify(said, timeout=60)
+        await until(pilot, lambda: screen_text(pilot).count("said-") == 5)
+        assert screen_text(pilot).count("whole") == 5
+        await pilot.press("ctrl+q")
