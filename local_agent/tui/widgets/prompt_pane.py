@@ -39,7 +39,8 @@ class PromptPane(Vertical):
     PromptPane {
         height: auto;
         & > Horizontal { height: auto; padding: 0 2; border-top: solid $border-blurred; }
-        & #sign { width: 2; height: 1; color: $text-primary; text-style: bold; }
+        /* Beside a height in rows the bound of the composer's would count for nothing. */
+        & #sign { width: 2; height: auto; color: $text-primary; text-style: bold; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
