@@ -12,7 +12,7 @@ from local_agent.cli.startup import Startup
 from local_agent.cli.stored import on_store
 from local_agent.cli.streams import say, write, write_json
 from local_agent.domain.errors import UsageError
-from local_agent.domain.pictures import size_words
+from local_agent.domain.sizes import size_words
 from local_agent.domain.times import local_time
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from local_agent.domain.sizes import size_words
 from local_agent.domain.text import one_line
 
 NAME_LENGTH = 200
@@ -40,10 +41,3 @@ def named(name: str) -> str:
 def caption(picture: Picture) -> str:
     """A picture in words, such as ``cat.png 640x480 120 kB``."""
     return f"{picture.name} {picture.width}x{picture.height} {size_words(picture.size)}"
-
-
-def size_words(size: int) -> str:
-    """Bytes as a person reads them."""
-    if size < 1000:
-        return f"{size} B"
-    return f"{size / 1000:.0f} kB" if size < 999_500 else f"{size / 1_000_000:.1f} MB"

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from local_agent.config.private_files import create_private, private_folder
+from local_agent.config.private_files import sync_folder, write_private
 from local_agent.domain.errors import LocalAgentError
 from local_agent.objects.reading import Refused, read_regular
 
@@ -130,20 +129,9 @@ class ObjectFolder:
         return False
 
     def _write(self, path: Path, data: bytes) -> None:
-        private_folder(path.parent)
-        scratch = _scratch(path)
-        descriptor = create_private(scratch, os.O_WRONLY | os.O_EXCL)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            scratch.replace(path)
-        except BaseException:
-            scratch.unlink(missing_ok=True)
-            raise
-        _sync_folder(path.parent)
-        _sync_folder(self.folder)
+        write_private(path, data)
+        sync_folder(path.parent)
+        sync_folder(self.folder)
 
 
 class ObjectsInMemory:
@@ -182,14 +170,3 @@ def _scratch(path: Path) -> Path:
     from secrets import token_hex  # OpenSSL, which a start does not need
 
     return path.with_name(f".{path.name.lstrip('.')[:64]}.{token_hex(4)}")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in ``folder`` survive a power cut."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

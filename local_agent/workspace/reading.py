@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_agent.domain.attached import Attached
+from local_agent.domain.sizes import size_words
 from local_agent.domain.text import REPLACEMENT, decode, normalise
 from local_agent.workspace.ignore import VERSION_CONTROL, hidden_from_models
 from local_agent.workspace.mentions import Mention, find_mentions
@@ -73,16 +74,6 @@ def read_mentions(root: Path, text: str, most_bytes: int) -> list[Attached]:
         attached[number] = part
         left -= len((part.text or "").encode())
     return [attached[number] for number in sorted(attached)]
-
-
-def size_words(size: int) -> str:
-    """``812 B``, ``3.4 kB``, ``12 MB``."""
-    amount = float(size)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000 or unit == "GB":
-            break
-        amount /= 1000
-    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"
 
 
 def _source(root: Path, mention: Mention) -> _Source:

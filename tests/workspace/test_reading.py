@@ -62,7 +62,7 @@ def test_all_of_it_together_keeps_the_bound_and_small_files_stay_whole(root: Pat
     attached = read_mentions(root, "@one.log @small.md @two.log @wide.txt", 4_000)
     assert sum(len((each.text or "").encode()) for each in attached) <= 4_000
     assert [each.note for each in attached] == [
-        "lines 1-133 of 3,412", "1 line", "lines 1-133 of 3,412", "first 1.3 kB of 4.0 kB",
+        "lines 1-133 of 3,412", "1 line", "lines 1-133 of 3,412", "first 1 kB of 4 kB",
     ]  # fmt: skip
     assert attached[0].text is not None and attached[0].text.endswith("one 00132")
     assert [each.note for each in read_mentions(root, "@small.md", 0)] == ["first 0 B of 6 B"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from local_agent.domain.sizes import size_words
+
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -80,15 +82,8 @@ def left(stamp: str, now: datetime | None = None) -> str:
 
 
 def size(count: int | None) -> str:
-    """Bytes in decimal units, as model pages give them: ``93 MB``, ``2.6 GB``."""
-    if count is None:
-        return ""
-    amount = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 999.5:
-            return f"{amount:.0f} {unit}" if unit in ("B", "kB") or amount >= 10 else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
+    """Bytes in words; nothing for what is unknown."""
+    return "" if count is None else size_words(count)
 
 
 def tokens(count: int | None) -> str:
