@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.models import ServerState
 from local_agent.domain.text import one_line
+from local_agent.tui.device.catching_up import catch_up_typing
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.models.model_list import Listed
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
@@ -48,12 +49,12 @@ class ModelsScreen(Screen[Picked | None]):
         Binding("f8", "unload", "unload", id="models.unload"),
         Binding("f5", "look", "look again", id="models.look"),
         Binding("escape", "close", "close", id="models.close"),
-        Binding("up", "move('cursor_up')", "Up", show=False),
-        Binding("down", "move('cursor_down')", "Down", show=False),
-        Binding("pageup", "move('page_up')", "Page up", show=False),
-        Binding("pagedown", "move('page_down')", "Page down", show=False),
-        Binding("ctrl+home", "move('first')", "First", show=False),
-        Binding("ctrl+end", "move('last')", "Last", show=False),
+        Binding("up", "move('cursor_up')", "Up", show=False, priority=True),
+        Binding("down", "move('cursor_down')", "Down", show=False, priority=True),
+        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True),
+        Binding("ctrl+home", "move('first')", "First", show=False, priority=True),
+        Binding("ctrl+end", "move('last')", "Last", show=False, priority=True),
     ]
 
     def __init__(
@@ -131,31 +132,32 @@ class ModelsScreen(Screen[Picked | None]):
 
     @on(ModelBrowser.Opened)
     def _opened(self) -> None:
-        if self.browser.selected is not None:
-            self.action_choose()
-        else:
-            self.action_fetch()
-
-    def action_choose(self) -> None:
         model = self.browser.selected
         if model is not None and model.info.can_chat:
             self.dismiss(Picked(model.name))
         elif model is not None:
             self._say(f"{model.name} makes embeddings and does not chat.", "$text-warning")
-
-    def action_fetch(self) -> None:
-        if self.browser.to_pull:
+        elif self.browser.to_pull:
             self.dismiss(Picked(self.browser.to_pull, here=False))
 
-    def action_pull(self) -> None:
+    async def action_choose(self) -> None:
+        await catch_up_typing(self.filter_input, self)
+        self._opened()
+
+    async def action_fetch(self) -> None:
+        await self.action_choose()
+
+    async def action_pull(self) -> None:
         """Fetch what is typed, or ask which."""
+        await catch_up_typing(self.filter_input, self)
         typed = self.filter_input.value.strip()
         self.dismiss(Picked(self.browser.to_pull or (typed and self._source.pullable(typed)), here=False))
 
     def action_look(self) -> None:
         self.look()
 
-    def action_details(self) -> None:
+    async def action_details(self) -> None:
+        await catch_up_typing(self.filter_input, self)
         if (model := self.browser.selected) is not None:
             from local_agent.tui.screens.model_details import ModelDetailsScreen
 
@@ -163,6 +165,7 @@ class ModelsScreen(Screen[Picked | None]):
 
     @work(group="unload", exclusive=True)
     async def action_unload(self) -> None:
+        await catch_up_typing(self.filter_input, self)
         model = self.browser.selected
         if model is None:
             return
@@ -181,7 +184,8 @@ class ModelsScreen(Screen[Picked | None]):
     def action_close(self) -> None:
         self.dismiss(None)
 
-    def action_move(self, how: str) -> None:
+    async def action_move(self, how: str) -> None:
+        await catch_up_typing(self.filter_input, self)
         getattr(self.browser.row_list, f"action_{how}")()
 
     def _show_heading(self, state: ServerState) -> None:

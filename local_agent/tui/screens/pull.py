@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.text import one_line
+from local_agent.tui.device.catching_up import catch_up_typing
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.models.pull_meter import so_far
 from local_agent.tui.models.pulls import Pull, Pulls, PullStage
@@ -93,8 +94,10 @@ class PullScreen(ModalScreen[str | None]):
             case _:
                 return True
 
-    def action_begin(self) -> None:
+    async def action_begin(self) -> None:
         from local_agent.llm.pull import checked_name
+
+        await catch_up_typing(self.name_input, self)
 
         try:
             name = checked_name(self.name_input.value)

@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 from local_agent.domain.asked import AskedPage, AskedQuestion
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.text import one_line, sanitise
+from local_agent.tui.device.catching_up import catch_up_typing
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.lines import Line, wrap
 from local_agent.tui.look.quantities import ago
@@ -60,10 +61,10 @@ class RecallSearchScreen(Screen[str | None]):
         Binding("enter", "choose", "use", id="recall.choose", priority=True),
         Binding("tab", "everywhere", "all folders", id="recall.everywhere", priority=True),
         Binding("escape", "close", "close", id="recall.close"),
-        Binding("up", "move('cursor_up')", "Up", show=False),
+        Binding("up", "move('cursor_up')", "Up", show=False, priority=True),
         Binding("down,ctrl+r", "move('cursor_down')", "Down", show=False, priority=True),
-        Binding("pageup", "move('page_up')", "Page up", show=False),
-        Binding("pagedown", "move('page_down')", "Page down", show=False),
+        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True),
     ]
 
     def __init__(
@@ -158,9 +159,13 @@ class RecallSearchScreen(Screen[str | None]):
             self._preview.show(lambda width: _previewed(question, width, self._glyphs))
             self.query_one("#preview").scroll_home(animate=False)
 
+    async def action_choose(self) -> None:
+        await catch_up_typing(self.filter_input, self)
+        self._choose()
+
     @on(OptionList.OptionSelected)
     @work(group="choose", exclusive=True)
-    async def action_choose(self) -> None:
+    async def _choose(self) -> None:
         question = self.selected
         if question is None:
             return
@@ -176,7 +181,8 @@ class RecallSearchScreen(Screen[str | None]):
     def action_close(self) -> None:
         self.dismiss(None)
 
-    def action_move(self, how: str) -> None:
+    async def action_move(self, how: str) -> None:
+        await catch_up_typing(self.filter_input, self)
         getattr(self.row_list, f"action_{how}")()
 
     def _option(self, question: AskedQuestion) -> Option:

@@ -15,6 +15,7 @@ from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.quoting import quoted
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
+from local_agent.tui.device.catching_up import catch_up_typing
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.workspace_names import folder_name
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
@@ -53,12 +54,12 @@ class SessionsScreen(Screen[str | None]):
         Binding("ctrl+z", "untrash", "undo", id="sessions.untrash", priority=True),
         Binding("tab", "everywhere", "all folders", id="sessions.everywhere", priority=True),
         Binding("escape", "close", "close", id="sessions.close"),
-        Binding("up", "move('cursor_up')", "Up", show=False),
-        Binding("down", "move('cursor_down')", "Down", show=False),
-        Binding("pageup", "move('page_up')", "Page up", show=False),
-        Binding("pagedown", "move('page_down')", "Page down", show=False),
-        Binding("ctrl+home", "move('first')", "First", show=False),
-        Binding("ctrl+end", "move('last')", "Last", show=False),
+        Binding("up", "move('cursor_up')", "Up", show=False, priority=True),
+        Binding("down", "move('cursor_down')", "Down", show=False, priority=True),
+        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True),
+        Binding("ctrl+home", "move('first')", "First", show=False, priority=True),
+        Binding("ctrl+end", "move('last')", "Last", show=False, priority=True),
     ]
 
     def __init__(self, source: SessionSource, *, current: str = "", glyphs: Glyphs = UNICODE) -> None:
@@ -116,7 +117,8 @@ class SessionsScreen(Screen[str | None]):
     def _reading_failed(self, event: SessionBrowser.Failed) -> None:
         self._say(str(event.error), "$text-error")
 
-    def action_accept(self) -> None:
+    async def action_accept(self) -> None:
+        await self._caught_up()
         if self._renaming is not None:
             self._carry_out_rename(self._renaming, self.title_input.value)
             self._end_renaming()
@@ -129,7 +131,8 @@ class SessionsScreen(Screen[str | None]):
         else:
             self.dismiss(None)
 
-    def action_move(self, how: str) -> None:
+    async def action_move(self, how: str) -> None:
+        await self._caught_up()
         getattr(self.browser.row_list, f"action_{how}")()
 
     def action_everywhere(self) -> None:
@@ -137,16 +140,21 @@ class SessionsScreen(Screen[str | None]):
         self._show_heading()
         self.browser.find(self.filter_input.value, everywhere=self._everywhere)
 
-    def action_rename(self) -> None:
+    async def action_rename(self) -> None:
+        await self._caught_up()
         session = self.browser.selected
         if session is None:
             return
         self._renaming = session
         self.title_input.value = one_line(session.title)
         self.add_class("-renaming")
-        self.title_input.focus()
+        self.set_focus(self.title_input)
         self._say(f"New title of {session.handle}: enter keeps it, esc leaves the old one.")
         self.refresh_bindings()
+
+    async def _caught_up(self) -> None:
+        await catch_up_typing(self.title_input if self.renaming else self.filter_input, self)
+        await self.browser.settled()
 
     def _open(self, session: SessionInfo) -> None:
         """Give the handle, or say where a session of another folder is to be opened."""
@@ -160,7 +168,7 @@ class SessionsScreen(Screen[str | None]):
     def _end_renaming(self) -> None:
         self._renaming = None
         self.remove_class("-renaming")
-        self.filter_input.focus()
+        self.set_focus(self.filter_input)
         self._say("")
         self.refresh_bindings()
 
@@ -178,6 +186,7 @@ class SessionsScreen(Screen[str | None]):
 
     @work(group="change")
     async def action_trash(self) -> None:
+        await self._caught_up()
         session = self.browser.selected
         if session is None:
             return

@@ -17,6 +17,7 @@ from local_agent.config.load import LoadedSettings
 from local_agent.config.settings import Key, Settings, settings_keys
 from local_agent.domain.errors import ConfigError
 from local_agent.domain.text import one_line
+from local_agent.tui.device.catching_up import catch_up_typing
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.themes import theme_named
 from local_agent.tui.look.workspace_names import short_path
@@ -54,10 +55,10 @@ class SettingsScreen(Screen[None]):
         Binding("f8", "reset", "default", id="settings.reset", tooltip="Back to the default"),
         Binding("f5", "look", "read again", id="settings.look"),
         Binding("escape", "close", "close", id="settings.close"),
-        Binding("up", "move('cursor_up')", "Up", show=False),
-        Binding("down", "move('cursor_down')", "Down", show=False),
-        Binding("pageup", "move('page_up')", "Page up", show=False),
-        Binding("pagedown", "move('page_down')", "Page down", show=False),
+        Binding("up", "move('cursor_up')", "Up", show=False, priority=True),
+        Binding("down", "move('cursor_down')", "Down", show=False, priority=True),
+        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True),
     ]
 
     def __init__(self, source: SettingsSource, *, glyphs: Glyphs = UNICODE) -> None:
@@ -160,8 +161,12 @@ class SettingsScreen(Screen[None]):
         dot = f" {self._glyphs.dot} "
         self._about.update(f"default: {default}{dot}counts {effect(key.name)}{dot}{key.rule.expects}")
 
+    async def action_accept(self) -> None:
+        await catch_up_typing(self.value_input if self.editing else self.filter_input, self)
+        self._accept()
+
     @on(OptionList.OptionSelected)
-    def action_accept(self) -> None:
+    def _accept(self) -> None:
         if self._editing is not None:
             self._take_typed(self._editing, self.value_input.value)
         elif (key := self.selected) is not None and self._may_change(key):
@@ -179,11 +184,12 @@ class SettingsScreen(Screen[None]):
             self._editing = key
             self.value_input.value = one_line(typed_form(value))
             self.add_class("-editing")
-            self.value_input.focus()
+            self.set_focus(self.value_input)
             self._say("enter keeps it, esc leaves it as it is; empty is the default")
             self.refresh_bindings()
 
-    def action_reset(self) -> None:
+    async def action_reset(self) -> None:
+        await catch_up_typing(self.filter_input, self)
         key = self.selected
         if key is not None and self._loaded is not None and self._may_change(key):
             if self._loaded.origins[key.name] == "default":
@@ -197,7 +203,8 @@ class SettingsScreen(Screen[None]):
         else:
             self.dismiss(None)
 
-    def action_move(self, how: str) -> None:
+    async def action_move(self, how: str) -> None:
+        await catch_up_typing(self.filter_input, self)
         getattr(self.row_list, f"action_{how}")()
 
     def _may_change(self, key: Key) -> bool:
@@ -244,7 +251,7 @@ class SettingsScreen(Screen[None]):
     def _end_editing(self) -> None:
         self._editing = None
         self.remove_class("-editing")
-        self.filter_input.focus()
+        self.set_focus(self.filter_input)
         self._say("")
         self.refresh_bindings()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,12 +14,14 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
+from textual.worker import Worker, WorkerError
 
 from local_agent.domain.entries import Slice
 from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.handles import parse_handle
 from local_agent.domain.sessions import ListPlace, SessionInfo
 from local_agent.domain.text import one_line
+from local_agent.tui.device.catching_up import CATCH_UP_SECONDS
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.widgets.row_list import Row, RowList
 from local_agent.tui.widgets.session_preview import SessionPreview
@@ -80,6 +83,7 @@ class SessionBrowser(Horizontal):
         self._everywhere = False
         self._loaded: list[SessionInfo] = []
         self._complete = False
+        self._loading: Worker[None] | None = None
         self.row_list = RowList(glyphs=glyphs)
         self.session_preview = SessionPreview(glyphs)
 
@@ -88,7 +92,7 @@ class SessionBrowser(Horizontal):
         yield self.session_preview
 
     def on_mount(self) -> None:
-        self._load()
+        self._loading = self._load()
 
     def on_resize(self) -> None:
         self.set_class(self.size.width < PREVIEW_FROM_WIDTH, "-no-preview")
@@ -108,11 +112,19 @@ class SessionBrowser(Horizontal):
     def find(self, typed: str, *, everywhere: bool) -> None:
         """Show what matches, in this workspace or in all."""
         self._typed, self._everywhere = typed.strip(), everywhere
-        self._load()
+        self._loading = self._load()
 
     def reload(self) -> None:
         """Read the list again; the pointer stays where it is, or near."""
-        self._load()
+        self._loading = self._load()
+
+    async def settled(self) -> None:
+        """Wait until the rows are those of what was asked for last, unless reading them takes long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CATCH_UP_SECONDS):
+                while (loading := self._loading) is not None and not loading.is_finished:
+                    with suppress(WorkerError):
+                        await loading.wait()
 
     @on(RowList.NearEnd)
     def _near_end(self) -> None:
