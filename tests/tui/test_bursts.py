@@ -53,16 +53,16 @@ async def test_a_model_is_chosen(home: Path, keys: list[str], chosen: str) -> No
         await until(chat.pilot, lambda: conversation is not None and conversation.model == chosen)
 
 
-async def test_a_session_is_opened(home: Path) -> None:
+@pytest.mark.parametrize(("keys", "chosen"), [([*"one", "enter"], 0), (["down", "enter"], 1)])
+async def test_a_session_is_opened(home: Path, keys: list[str], chosen: int) -> None:
     handles = await keep(home, "One", "Two", "Three")
-    for keys, chosen in (([*"one", "enter"], 0), (["down", "enter"], 1)):
-        async with runtime_of(home) as runtime:
-            app = Stage(screen := SessionsScreen(runtime))
-            async with app.run_test(size=(100, 30)) as pilot:
-                await until(pilot, lambda screen=screen: len(screen.browser.loaded) == 3)
-                burst(pilot, *keys)
-                await until(pilot, lambda app=app: app.given)
-        assert app.given == [handles[chosen]]
+    async with runtime_of(home) as runtime:
+        app = Stage(screen := SessionsScreen(runtime))
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: len(screen.browser.loaded) == 3)
+            burst(pilot, *keys)
+            await until(pilot, lambda: app.given)
+    assert app.given == [handles[chosen]]
 
 
 async def test_a_question_is_brought_back(home: Path, server: OllamaServer) -> None:
