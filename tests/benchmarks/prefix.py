@@ -60,7 +60,7 @@ async def _talk(home: Path, server: OllamaServer) -> None:
         for question in ("Why?", "Do people like it?", "Really?", UNANSWERED, "Name another."):
             await events_of(conversation.ask(Prompt(question)))
     async with opened(home, server.url) as runtime:
-        await events_of((await runtime.resume(handle)).ask("Is that all?"))
+        await events_of((await runtime.resume(handle)).ask(Prompt("Is that all?")))
 
 
 async def _stopped(conversation: Conversation, question: str) -> None:
