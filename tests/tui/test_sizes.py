@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
+from textual.widgets._toast import Toast
 
 from local_agent.config.launch import LaunchOptions
 from local_agent.tui.app import LocalAgentApp
@@ -174,4 +175,18 @@ async def test_a_word_said_in_the_corner_is_whole_when_it_just_fills_its_row(hom
             app.notify(said, timeout=60)
         await until(pilot, lambda: screen_text(pilot).count("said-") == 5)
         assert screen_text(pilot).count("whole") == 5
+        await pilot.press("ctrl+q")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (30, 12)])
+async def test_a_word_said_in_the_corner_hides_nothing_that_is_typed(
+    home: Path, size: tuple[int, int]
+) -> None:
+    app = LocalAgentApp(LaunchOptions(workspace=home), settings_for(NOBODY_THERE), paths_in(home))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await pilot.press(*["ctrl+j"] * (size[1] // 3))
+        app.chat.notify_line("Dropped; up in an empty composer brings it back.")
+        await until(pilot, lambda: any(note.region for note in app.chat.query(Toast)))
+        note, typed = app.chat.query_one(Toast).region, app.chat.pane.region
+        assert app.chat.header.region.bottom <= note.y and note.bottom <= typed.y
         await pilot.press("ctrl+q")
