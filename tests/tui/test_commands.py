@@ -55,8 +55,8 @@ def test_quotes_and_backslashes_are_a_shells_and_nothing_is_expanded(line: str, 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("/rename", "/rename takes at least 1. Usage: /rename TITLE"),
-        ("/model a b", "/model takes at most 1. Usage: /model [NAME|auto|list]"),
+        ("/rename", "/rename takes at least 1 argument. Usage: /rename TITLE"),
+        ("/model a b", "/model takes at most 1 argument. Usage: /model [NAME|auto|list]"),
         ("/sessions a1b2c3d", "/sessions takes no arguments. Usage: /sessions"),
         ("/resume a1b2c3d", "/sessions takes no arguments. Usage: /sessions"),
         ('/rename "half', "A quote is left open. Usage: /rename TITLE"),

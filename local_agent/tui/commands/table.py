@@ -155,13 +155,16 @@ def _counts(handler: Handler) -> tuple[int, int | None]:
 
 
 def _count_line(command: Command) -> str:
-    if command.most == 0:
-        return f"/{command.name} takes no arguments."
-    if command.least == command.most:
-        return f"/{command.name} takes {command.least} argument{'s' * (command.least != 1)}."
-    if command.most is None:
-        return f"/{command.name} takes at least {command.least}."
-    return f"/{command.name} takes at most {command.most}."
+    match command.least, command.most:
+        case _, 0:
+            return f"/{command.name} takes no arguments."
+        case least, most if least == most:
+            bound, count = "", least
+        case least, None:
+            bound, count = "at least ", least
+        case _, count:
+            bound = "at most "
+    return f"/{command.name} takes {bound}{count} argument{'s' * (count != 1)}."
 
 
 COMMANDS = CommandTable(f"{__package__}.topics")
