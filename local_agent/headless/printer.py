@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from local_agent.domain.events import Event, Notice, SavedAgain, SavingFailed, Silence, TextDelta, TurnFailed
+from local_agent.domain.attached import Attached, read_back
+from local_agent.domain.events import (
+    Event,
+    Notice,
+    SavedAgain,
+    SavingFailed,
+    Silence,
+    TextDelta,
+    TurnFailed,
+    TurnStarted,
+)
 from local_agent.domain.text import GrowingText, normalise, one_line, without_invisible
 from local_agent.headless.receipt import Receipt
 
@@ -28,6 +38,9 @@ class TextPrinter:
     def show(self, event: Event) -> None:
         """Print what a reader of the answer needs."""
         match event:
+            case TurnStarted(question=question):
+                for each in read_back(question.context):
+                    self._remark(_attached_line(each))
             case TextDelta(text):
                 self._print(self._shown.feed(text) if self._shown is not None else normalise(text))
             case Notice(text):
@@ -70,6 +83,11 @@ class TextPrinter:
         if text:
             self._last = text
             self._write(text)
+
+
+def _attached_line(attached: Attached) -> str:
+    done = "read" if attached.text is not None else "not read"
+    return f"{one_line(attached.label)} {done}: {one_line(attached.note)}."
 
 
 class _ShownText:

@@ -109,7 +109,9 @@ class Showing:
                 if self._journal.held is not None:
                     await self._journal.held.set_model(router.name, pinned=False)
                 return f"{router.name} answers: {blind} can't be shown pictures."
-        raise LocalAgentError(f"{blind} can't be shown pictures.", "Choose a model with vision with /model.")
+        raise LocalAgentError(
+            f"{blind} can't be shown pictures.", "Choose one with vision: /model, or --model NAME."
+        )
 
     def _once(self, line: str) -> tuple[str, ...]:
         if line in self._told:

@@ -104,7 +104,8 @@ def test_a_model_without_vision_is_one_line_and_nothing_is_kept(server: OllamaSe
 
     refused = run("-p", "What?", "--image", "cat.png", "--model", "llama3.2:3b", cwd=project)
     assert refused.code == 1
-    assert refused.line == "llama3.2:3b can't be shown pictures. Choose a model with vision with /model."
+    line = "llama3.2:3b can't be shown pictures. Choose one with vision: /model, or --model NAME."
+    assert refused.line == line
     assert server.chats == [] and json.loads(run("session", "list", "--json", cwd=project).out) == []
 
 

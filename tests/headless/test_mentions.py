@@ -15,9 +15,15 @@ __all__ = ["project"]
 def test_a_mentioned_file_is_read_and_stored_apart(project: Path, server: OllamaServer) -> None:
     server.script("ok")
     (project / "notes.md").write_text("remember\n")
-    assert run("-p", "sum up @notes.md and @property", cwd=project).out.strip() == "ok"
+    done = run("-p", "sum up @notes.md and @property, not @gone.md", cwd=project)
+    assert done.out.strip() == "ok"
+    said = [line for line in done.err.splitlines() if " read: " in line]
+    assert said == [
+        "local-agent: notes.md read: 1 line.",
+        "local-agent: gone.md not read: there is no such file.",
+    ]
     (_, asked) = sent_messages(server.chats[0])[-1]
-    assert "notes.md (1 line):\n```\nremember\n```\n\nsum up @notes.md" in asked
+    assert "notes.md (1 line):\n```\nremember\n```\n\n" in asked and "\n\nsum up @notes.md" in asked
     (session,) = json.loads(run("session", "list", "--json", cwd=project).out)
     shown = run("session", "show", session["handle"], cwd=project).out
     assert "sum up @notes.md" in shown and "remember" not in shown

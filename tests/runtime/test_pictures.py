@@ -232,7 +232,8 @@ async def test_a_pinned_model_without_vision_is_refused_before_anything_is_store
         with pytest.raises(LocalAgentError) as refused:
             await ask(conversation, "What is it?", cat)
         assert (
-            str(refused.value) == "blind:3b can't be shown pictures. Choose a model with vision with /model."
+            str(refused.value)
+            == "blind:3b can't be shown pictures. Choose one with vision: /model, or --model NAME."
         )
         assert conversation.info is None and not conversation.busy
         assert await runtime.take_draft(None) == Draft("What is it?", pictures=(cat,))
