@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -129,6 +131,10 @@ def _painted(machine: Machine, program: tuple[str, ...]) -> float:
 
 
 def _terminal(machine: Machine, program: tuple[str, ...]) -> Terminal:
+    """What an earlier run left typed would be asked about."""
+    if machine.database.exists():
+        with closing(sqlite3.connect(machine.database)) as database, database:
+            database.execute("DELETE FROM drafts")
     quiet = ("/bin/sh", "-c", _QUIET, "sh", *program)
     return Terminal(env=machine.environment, cwd=machine.workspace, program=quiet)
 
