@@ -68,6 +68,16 @@ async def page_up(chat: Chat) -> None:
     await until(chat.pilot, come)
 
 
+async def resized(chat: Chat, width: int) -> None:
+    """Wait until all rows are set for a new width."""
+    transcript = chat.screen.transcript
+    await chat.pilot.resize_terminal(width, 24)
+    await until(
+        chat.pilot,
+        lambda: transcript.size.width == transcript._width > width - 5 and not transcript._catching_up,
+    )
+
+
 async def page_down(chat: Chat) -> None:
     """Scroll to the lower edge of the window until newer entries have come back."""
     transcript = chat.screen.transcript
@@ -299,6 +309,25 @@ async def test_long_replies_are_set_for_a_new_width_without_holding_the_loop_up(
             width = reply.size.width
             assert all(line.content.cell_length <= width for line in reply.lines_for(width))
         assert longest[0] < 4 * LONGEST_GAP * max(slow, calibration()), f"{longest[0]:.3f} s"
+
+
+async def test_a_new_width_leaves_what_is_read_in_view(home: Path, server: OllamaServer) -> None:
+    store = Store.open(paths_in(home).database, program_version=VERSION)
+    held = await talk(store, "question 0", root=str(home.parent / "api-server"))
+    fill(paths_in(home).database, held.info.id, 40, says=lambda place: f"{place} is one of many. " * 30)
+    await store.close()
+    async with chatting(home, server.url, resume=held.info.handle) as chat:
+        transcript = chat.screen.transcript
+        await until(chat.pilot, lambda: transcript.max_scroll_y > 50 and transcript.at_end)
+        for _ in range(6):
+            await chat.pilot.press("pageup")
+        edge = transcript._at_upper_edge()
+        assert edge is not None
+        for width in (40, 120, 80):
+            await resized(chat, width)
+            now = transcript._at_upper_edge()
+            assert now is not None
+            assert now[0] is edge[0]
 
 
 async def test_what_waits_for_the_layout_is_not_forgotten_by_a_screen_that_closes(

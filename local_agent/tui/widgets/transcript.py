@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -67,6 +68,10 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
         self._catching_up = False
         self._drawn_at = 0.0
         """Where the view was when rows out of sight were forgotten last."""
+        self._width = 0
+        """Of the rows there are; they are set anew when it is another one."""
+        self._read: tuple[Widget, float] | None = None
+        """What is at the upper edge of the view, and which share of it is above."""
 
     @property
     def at_end(self) -> bool:
@@ -195,6 +200,8 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
         if abs(new_value - self._drawn_at) > self.size.height:
             self._drawn_at = new_value
             self._forget_far_rows()
+        if self._width == self.size.width:
+            self._read = None if self.at_end else self._at_upper_edge()
         if new_value < old_value:
             self._look_above()
         else:
@@ -211,8 +218,18 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
                 if region.bottom < top - height or region.y > top + 2 * height:
                     view.forget_drawn()
 
+    def _at_upper_edge(self) -> tuple[Widget, float] | None:
+        below = bisect_right(self.children, self.scroll_y, key=lambda view: view.virtual_region.y)
+        if not below:
+            return None
+        view = self.children[below - 1]
+        return view, (self.scroll_y - view.virtual_region.y) / max(view.virtual_region.height, 1)
+
     def release_anchor(self) -> None:
         super().release_anchor()
+        if self._width != self.size.width:
+            # Whoever scrolls while rows are set for a new width is not taken back.
+            self._read = None
         # Whoever scrolls at the upper edge moves nothing, but wants what is above it.
         self._look_above()
 
@@ -250,6 +267,8 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
 
     def on_resize(self) -> None:
         self._anchor_when_full()
+        if self.size.width != self._width:
+            self._catch_up()
 
     def _anchor_when_full(self) -> None:
         # An anchored container sets content shorter than itself at its bottom: anchor only what overflows.
@@ -296,12 +315,19 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
         if self._catching_up:
             return
         self._catching_up = True
+        read = self._read
         try:
             await self.laid_out()
             while stale := [view for view in self.query(LinesView) if view.stale]:
                 middle = self.scroll_y + self.size.height / 2
                 await min(stale, key=lambda view: abs(view.virtual_region.center[1] - middle)).catch_up()
                 await asyncio.sleep(0)
+            await self.laid_out()
+            self._width = self.size.width
+            if read is not None and read is self._read and read[0].is_attached:
+                view, share = read
+                self._let_go()  # a wider window may have had its end where one read
+                self.reveal(view, round(share * view.virtual_region.height), above=0)
         finally:
             self._catching_up = False
 
