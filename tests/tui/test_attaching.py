@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual import events
 
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.pictures import Picture
@@ -376,3 +377,15 @@ def test_what_is_taken_away_comes_back_where_it_was(pictures: list[Picture], mov
 def test_any_text_is_read_without_a_fault(text: str) -> None:
     for reading in picture_paths(text + ".png", Path("/work")):
         assert all(isinstance(path, Path) for path in reading)
+
+
+async def test_pictures_named_before_the_store_is_open_wait_for_it(
+    home: Path, seeing: OllamaServer, folder: Path
+) -> None:
+    async with chatting(home, seeing.url) as chat:
+        await until(chat.pilot, lambda: chat.screen.query("Composer"))
+        chat.screen.action_command("/image one.png")
+        chat.screen.composer.post_message(events.Paste(str(folder / "two.png")))
+        assert chat.screen.runtime is None
+        await until(chat.pilot, lambda: set(names(chat)) == {"one.png", "two.png"})
+        assert chat.screen.composer.text == "" and not chat.remarks

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from local_agent.tui.screens.chat import ChatScreen
 
 CLIPBOARD_NAME = "clipboard"
+OPENING_SECONDS = 0.02
+"""How often one looks whether the store is open."""
 
 
 class Attaching:
@@ -41,7 +44,7 @@ class Attaching:
             path = path_of(word, self._folder)
             self._require_room()
             try:
-                self._screen.pane.attach(await self._checked(path.name, self._pictures.accept(path)))
+                self._screen.pane.attach(await self._accepted(path))
             except LocalAgentError as error:
                 self._screen.notify_line(str(error), "warning")
 
@@ -50,11 +53,12 @@ class Attaching:
         from local_agent.objects.clipboard import read_picture  # what few starts need
 
         self._require_room()
-        pictures = self._pictures
         data = await asyncio.to_thread(read_picture)
         if data is None:
             raise UsageError("There is no picture in the clipboard.", "/image PATH attaches a file.")
-        picture = await self._checked(CLIPBOARD_NAME, pictures.accept_bytes(data, CLIPBOARD_NAME))
+        with self._checking(CLIPBOARD_NAME):
+            pictures = await self._pictures()
+            picture = await pictures.accept_bytes(data, CLIPBOARD_NAME)
         self._screen.pane.attach(picture)
 
     def pasted(self, text: str, shown: str) -> None:
@@ -63,7 +67,7 @@ class Attaching:
         ``shown`` is what stands in the composer for it.
         """
         readings = picture_paths(text, self._folder)
-        if readings and self._screen.runtime is not None:
+        if readings:
             self._screen.run_worker(self._attach_pasted(shown, readings), group="attaching")
 
     def show(self) -> None:
@@ -110,31 +114,34 @@ class Attaching:
             "or send the words alone after /image clear."
         )
 
-    @property
-    def _pictures(self) -> Pictures:
-        runtime = self._screen.runtime
-        if runtime is None:
-            raise UsageError("The database is still being opened: one moment.")
-        return runtime.pictures
+    async def _pictures(self) -> Pictures:
+        """Where they are kept: what is attached before that is open waits for it, and so does its prompt."""
+        while self._screen.runtime is None:
+            await asyncio.sleep(OPENING_SECONDS)
+        return self._screen.runtime.pictures
+
+    async def _accepted(self, path: Path) -> Picture:
+        with self._checking(path.name):
+            return await (await self._pictures()).accept(path)
 
     async def _attach_pasted(self, shown: str, readings: Sequence[Sequence[Path]]) -> None:
         try:
             for paths in readings:
                 if await asyncio.to_thread(_all_there, paths):
                     self._require_room(len(paths))
-                    accept = self._pictures.accept
-                    taken = [await self._checked(path.name, accept(path)) for path in paths]
+                    taken = [await self._accepted(path) for path in paths]
                     self._screen.pane.attach(*taken, pasted=shown)
                     return
         except LocalAgentError as error:
             self._screen.notify_line(f"{error} The text stays as it was pasted.", "warning")
 
-    async def _checked(self, name: str, accepting: Awaitable[Picture]) -> Picture:
+    @contextmanager
+    def _checking(self, name: str) -> Iterator[None]:
         """Show that it is being looked at."""
         pane = self._screen.pane
         pane.checking(name)
         try:
-            return await accepting
+            yield
         finally:
             pane.checking(name, over=True)
 
