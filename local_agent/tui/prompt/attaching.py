@@ -116,7 +116,7 @@ class Attaching:
 
     async def _pictures(self) -> Pictures:
         """Where they are kept: what is attached before that is open waits for it, and so does its prompt."""
-        while self._screen.runtime is None:
+        while self._screen.runtime is None:  # noqa: ASYNC110  # nobody tells when
             await asyncio.sleep(OPENING_SECONDS)
         return self._screen.runtime.pictures
 
