@@ -18,12 +18,9 @@ from local_agent.tui.widgets.window import Cut, Item, Window, widgets_of
 if TYPE_CHECKING:
     from textual.message_pump import Callback
 
-MOUNTED_AT_END = 240
-"""Widgets above which the oldest are dropped while the end is in view."""
-KEPT_AT_END = 140
-MOUNTED_AT_MOST = 400
-"""Widgets above which those far from what is read are dropped, while that is far above the end."""
-KEPT_AROUND = 260
+MOUNTED_AT_MOST = 240
+"""Widgets above which those far from what is read are dropped: a collection goes through all of them."""
+KEPT_AROUND = 140
 FAR_SCREENS = 2
 """How many heights of the view what is dropped must be away from it."""
 NEAR_ROWS = 12
@@ -192,8 +189,8 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
 
     async def drop_above(self) -> None:
         """Drop the oldest items when too many are mounted while the end is in view."""
-        if self.window.weight > MOUNTED_AT_END:
-            await self.remove_children(widgets_of(self.window.cut_above(KEPT_AT_END)))
+        if self.window.weight > MOUNTED_AT_MOST:
+            await self.remove_children(widgets_of(self.window.cut_above(KEPT_AROUND)))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
