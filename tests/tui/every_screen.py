@@ -27,6 +27,7 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import LocalAgentError, StoreError
 from local_agent.tui.app import LocalAgentApp
+from local_agent.tui.commands import COMMANDS
 from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.screens.cloud_consent import CloudConsentDialog
 from local_agent.tui.screens.demo import DemoScreen, Progress
@@ -60,6 +61,7 @@ PASTED = "\n".join(f"line {number} of a log that was pasted into the prompt" for
 
 def screens() -> set[type[Screen[Any]]]:
     """Every class of ours that is shown as a screen: those that no other builds on."""
+    list(COMMANDS)  # entered in their own order, before their modules are imported by name
     for module in pkgutil.walk_packages(local_agent.tui.__path__, "local_agent.tui."):
         importlib.import_module(module.name)
     found = {kind for kind in _leaves(Screen) if kind.__module__.startswith("local_agent.")}
