@@ -162,7 +162,7 @@ async def test_what_was_written_while_one_read_far_above_leaves_no_gap(
             assert reply is not None
             head = reply.id
         while not transcript.end_mounted:
-            await page_down(chat)
+            await page_down(chat, set())
         window = [item.entry_id for item in transcript.window.items]
         assert head is not None and window == (await other.path_ids(head))[-len(window) :]
     await other.close()
