@@ -9,7 +9,8 @@ import sys
 import threading
 from collections.abc import Callable
 
-DEADLINE_SECONDS = 1.9
+DEADLINE_SECONDS = 1.7
+"""Less than two: a signal may come while the screen is busy, and the end takes its time, too."""
 _RESTORE = (
     "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2048l"
     "\x1b[<u\x1b[?25h\x1b[?7h\x1b[0m\x1b[?1049l"
