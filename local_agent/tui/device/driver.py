@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import IO, Any, cast
+
 from textual.drivers import linux_driver
+from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
 
 from local_agent.tui.device.input_parser import InputParser
 
-# The driver's thread makes its parser itself.
-linux_driver.XTermParser = InputParser  # type: ignore[attr-defined]  # it imports it
+
+class _LostOutput:
+    """A terminal's file that takes everything, also when the terminal is gone."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+
+class OutputThread(WriterThread):
+    """Goes on when the terminal is gone.
+
+    Textual's own ends with the first write that fails: who writes then, or leaves, waits for room in its
+    queue for ever.
+    """
+
+    def __init__(self, file: IO[str]) -> None:
+        super().__init__(cast(IO[str], _LostOutput(file)))
+
+
+# The driver makes both itself.
+_driver: Any = linux_driver
+_driver.XTermParser = InputParser
+_driver.WriterThread = OutputThread
 
 
 class TerminalDriver(LinuxDriver):
