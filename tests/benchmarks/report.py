@@ -84,4 +84,5 @@ def _of(row: Row, cases: Sequence[Row]) -> str:
 
 
 def _shown(value: float, unit: str) -> str:
-    return f"{round(value, 2):.3g} {unit}".strip()
+    number = f"{value:,.0f}" if value >= 1000 else f"{round(value, 2):.3g}"
+    return f"{number} {unit}".strip()
