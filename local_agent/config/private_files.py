@@ -63,7 +63,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name in ``folder`` survive a power cut."""
+    """Make a new or renamed file's name in ``folder`` survive a power cut."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -13,12 +13,12 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from local_agent.config.private_files import create_private, private_folder
+from local_agent.config.private_files import create_private, private_folder, sync_folder
 from local_agent.domain.crashpoints import reach
 from local_agent.domain.errors import StoreError, UsageError
 from local_agent.domain.quoting import quoted
 from local_agent.store.clock import utc_now
-from local_agent.store.engine import make_private_file, sync_folder
+from local_agent.store.engine import make_private_file
 from local_agent.store.examine import APPLICATION_ID, Content, connect_readonly, examine
 from local_agent.store.failures import explain
 

@@ -84,17 +84,6 @@ def driver_of(connection: Connection) -> sqlite3.Connection:
     return driver
 
 
-def sync_folder(folder: Path) -> None:
-    """Put a new or renamed file's name on disk."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def network_file_system(path: Path) -> str:
     """The kind of network file system that ``path`` lies on, where Linux says so; else empty."""
     try:

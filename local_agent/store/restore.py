@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from local_agent.config.private_files import private_folder
+from local_agent.config.private_files import private_folder, sync_folder
 from local_agent.domain.crashpoints import reach
 from local_agent.domain.errors import StoreError, UsageError
 from local_agent.store.check import Holdings, damage, holdings, let_interrupt
 from local_agent.store.copies import PAGES_PER_STEP, SIDE_FILES, copy, keep_bytes, keep_copy
-from local_agent.store.engine import make_private_file, sync_folder
+from local_agent.store.engine import make_private_file
 from local_agent.store.examine import Content, connect_readonly, examine
 from local_agent.store.failures import explain
 from local_agent.store.patience import Patience, error_code, is_busy
