@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Awaitable
+from functools import lru_cache
 
 
 def loop_seconds() -> float:
@@ -22,8 +24,9 @@ REFERENCE_SECONDS = 0.05
 """Processor time of the loop on the machine that the budgets in milliseconds are meant for."""
 
 
+@lru_cache
 def slowness() -> float:
-    """How much more processor time the loop takes right now than on that machine."""
+    """How much more processor time the loop takes than on that machine; kept until its cache is cleared."""
 
     def once() -> float:
         begin = time.thread_time()
@@ -31,6 +34,13 @@ def slowness() -> float:
         return time.thread_time() - begin
 
     return min(once() for _ in range(3)) / REFERENCE_SECONDS
+
+
+async def work(doing: Awaitable[object]) -> float:
+    """Milliseconds of processor time of all threads, as the reference machine would take them."""
+    begin = time.process_time()
+    await doing
+    return (time.process_time() - begin) * 1e3 / slowness()
 
 
 def fsync_seconds() -> float:

@@ -8,7 +8,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from pathlib import Path
 
 from textual.events import Key
@@ -47,7 +46,7 @@ _WORDS = (
 
 def measure() -> Iterator[Row]:
     """Processor time of the whole process, drawing included."""
-    _slowness.cache_clear()
+    slowness.cache_clear()
     with tempfile.TemporaryDirectory() as name:
         home = Path(name).resolve()
         root = home / "project"
@@ -142,12 +141,7 @@ def _found(index: FileIndex, query: str) -> float:
 
 
 def _milliseconds(begin: float) -> float:
-    return (time.process_time() - begin) * 1e3 / _slowness()
-
-
-@lru_cache
-def _slowness() -> float:
-    return slowness()
+    return (time.process_time() - begin) * 1e3 / slowness()
 
 
 async def _until(holds: Callable[[], bool]) -> None:

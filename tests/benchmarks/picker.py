@@ -7,9 +7,8 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import lru_cache
 from pathlib import Path
 
 from textual.events import Key
@@ -21,7 +20,7 @@ from local_agent.domain.sessions import SessionInfo
 from local_agent.store.store import Store
 from local_agent.tui.app import LocalAgentApp
 from local_agent.tui.screens.sessions import SessionsScreen
-from tests.benchmarks.calibration import slowness
+from tests.benchmarks.calibration import slowness, work
 from tests.benchmarks.report import Row
 from tests.runtime.opened import settings_for
 from tests.store.samples import VERSION, talk
@@ -39,7 +38,7 @@ _WORDS = ("polish", "rename", "test", "server", "parser", "index", "picture", "b
 
 def measure() -> Iterator[Row]:
     """Processor time of the whole process, drawing included."""
-    _slowness.cache_clear()
+    slowness.cache_clear()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         paths = Paths(home=folder / "home", cache=folder / "cache")
@@ -54,13 +53,13 @@ async def _door(database: Path, root: str) -> list[Row]:
     store = Store.open(database, program_version=VERSION)
     try:
         await store.page(root)
-        first = await _work(store.page(root))
+        first = await work(store.page(root))
         keys = [
-            await _work(store.page(where, text_filter=TYPED[:end]))
+            await work(store.page(where, text_filter=TYPED[:end]))
             for where in (root, None)
             for end in range(1, len(TYPED) + 1)
         ]
-        everywhere = await _work(store.page(None))
+        everywhere = await work(store.page(None))
         pages = []
         seen: list[SessionInfo] = []
 
@@ -68,7 +67,7 @@ async def _door(database: Path, root: str) -> list[Row]:
             seen.extend(await store.page(None, before=seen[-1].place if seen else None))
 
         while len(seen) < SESSIONS:
-            pages.append(await _work(turn_page()))
+            pages.append(await work(turn_page()))
     finally:
         await store.close()
     of = f"{SESSIONS // FOLDERS} of them here"
@@ -86,16 +85,16 @@ async def _screen(paths: Paths, workspace: Path) -> list[Row]:
         await _until(lambda: app.chat.conversation is not None)
         opened = []
         for _ in range(3):
-            opened.append(await _work(_drawn(app, Key("ctrl+s", None))))
-            await _work(_previewed(app))
+            opened.append(await work(_drawn(app, Key("ctrl+s", None))))
+            await work(_previewed(app))
             await _close(app)
         await _drawn(app, Key("ctrl+s", None))
-        keys = [await _work(_drawn(app, Key(_name(char), char))) for char in TYPED]
+        keys = [await work(_drawn(app, Key(_name(char), char))) for char in TYPED]
         # Every other one leads back to the folder's own.
-        tabs = [await _work(_drawn(app, Key("tab", "\t"))) for _ in range(2 * TABS - 1)]
-        keys += [await _work(_drawn(app, Key("backspace", None))) for _ in TYPED]
-        preview = await _work(_previewed(app))
-        ends = [await _work(_drawn(app, Key("ctrl+end", None))) for _ in range(SESSIONS // 100)]
+        tabs = [await work(_drawn(app, Key("tab", "\t"))) for _ in range(2 * TABS - 1)]
+        keys += [await work(_drawn(app, Key("backspace", None))) for _ in TYPED]
+        preview = await work(_previewed(app))
+        ends = [await work(_drawn(app, Key("ctrl+end", None))) for _ in range(SESSIONS // 100)]
         shown = len(_sessions(app).browser.loaded)
         await _close(app)
         await pilot.press("ctrl+q")
@@ -114,18 +113,6 @@ def _row(what: str, milliseconds: list[float], *details: str) -> Row:
     usual = statistics.median(milliseconds)
     slowest = f"median of {len(milliseconds)}, slowest {max(milliseconds):.0f} ms"
     return Row(what, usual, KEY, "ms", ", ".join((slowest, *details)))
-
-
-@lru_cache
-def _slowness() -> float:
-    return slowness()
-
-
-async def _work(doing: Awaitable[object]) -> float:
-    """Milliseconds of processor time of all threads, as the reference machine would take them."""
-    begin = time.process_time()
-    await doing
-    return (time.process_time() - begin) * 1e3 / _slowness()
 
 
 async def _drawn(app: LocalAgentApp, key: Key) -> None:

@@ -7,9 +7,8 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from functools import lru_cache
 from pathlib import Path
 
 from textual.events import Key, Paste
@@ -21,7 +20,7 @@ from local_agent.store.store import Store
 from local_agent.tui.app import LocalAgentApp
 from local_agent.tui.prompt.recall import FIRST
 from local_agent.tui.screens.recall_search import RecallSearchScreen
-from tests.benchmarks.calibration import slowness
+from tests.benchmarks.calibration import slowness, work
 from tests.benchmarks.report import Row
 from tests.runtime.opened import settings_for
 from tests.store.samples import VERSION, talk
@@ -40,7 +39,7 @@ PASTED = "some words of a line\n" * 100_000
 
 def measure() -> Iterator[Row]:
     """Processor time of the whole process, drawing included."""
-    _slowness.cache_clear()
+    slowness.cache_clear()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         paths = Paths(home=folder / "home", cache=folder / "cache")
@@ -56,8 +55,8 @@ async def _door(database: Path, root: str) -> list[Row]:
     asked = AskedBefore(store, root)
     try:
         await asked.recalled(None, FIRST)
-        first = [await _work(asked.recalled(None, FIRST)) for _ in range(5)]
-        page = [await _work(asked.page(everywhere=False)) for _ in range(5)]
+        first = [await work(asked.recalled(None, FIRST)) for _ in range(5)]
+        page = [await work(asked.page(everywhere=False)) for _ in range(5)]
     finally:
         await store.close()
     return [
@@ -74,15 +73,15 @@ async def _screen(paths: Paths, workspace: Path) -> list[Row]:
         ups = []
         for _ in range(UPS):
             before = app.chat.composer.text
-            ups.append(await _work(_recalled(app, before)))
+            ups.append(await work(_recalled(app, before)))
         app.chat.composer.load("")
-        opened = await _work(_searched(app))
-        keys = [await _work(_narrowed(app, char)) for char in "777"]
+        opened = await work(_searched(app))
+        keys = [await work(_narrowed(app, char)) for char in "777"]
         app.post_message(Key("escape", None))
         await _until(lambda: app.screen is app.chat)
         app.chat.composer.post_message(Paste(PASTED))
         await _until(lambda: bool(app.chat.composer.text))
-        echoes = [await _work(_echoed(app)) for _ in range(20)]
+        echoes = [await work(_echoed(app)) for _ in range(20)]
         app.chat.composer.load("")
         await pilot.press("ctrl+q")
     return [
@@ -97,18 +96,6 @@ def _row(what: str, milliseconds: list[float], budget: float, *details: str) -> 
     usual = statistics.median(milliseconds)
     slowest = f"median of {len(milliseconds)}, slowest {max(milliseconds):.0f} ms"
     return Row(what, usual, budget, "ms", ", ".join((slowest, *details)))
-
-
-@lru_cache
-def _slowness() -> float:
-    return slowness()
-
-
-async def _work(doing: Awaitable[object]) -> float:
-    """Milliseconds of processor time of all threads, as the reference machine would take them."""
-    begin = time.process_time()
-    await doing
-    return (time.process_time() - begin) * 1e3 / _slowness()
 
 
 async def _recalled(app: LocalAgentApp, before: str) -> None:
