@@ -45,6 +45,7 @@ async def test_a_held_session_is_mirrored(home: Path, server: OllamaServer) -> N
         await held.begin(Opening("second one", turn.question.parent, "llama3.2:3b"))
         # A retry is another branch.
         await until(chat.pilot, lambda: chat.replies == ["On asked elsewhere"] and len(chat.questions) == 2)
+        assert "read-only" in chat.remarks[0], "what was said stays while entries are drawn again"
         await held.release()
         words = f"Process {os.getpid()} no longer holds this session: send a prompt to go on with it here."
         await until(chat.pilot, lambda: words in chat.remarks)

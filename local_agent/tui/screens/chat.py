@@ -142,7 +142,7 @@ class ChatScreen(Doors):
         else:
             from local_agent.tui.widgets.remarks import Remark
 
-            self.run_worker(self.transcript.add(Remark(text, kind, glyphs=self.glyphs)), group="remarks")
+            self.run_worker(self.transcript.say(Remark(text, kind, glyphs=self.glyphs)), group="remarks")
 
     def show_facts(self, message: str = "") -> None:
         """Draw header, footer and queue again; ``message`` takes the place of the hints."""

@@ -92,10 +92,7 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
         self.follow()
 
     async def show_amid(self, window: Window) -> None:
-        """Replace everything by a part of the conversation, unless a turn writes at its end by now.
-
-        Where to look is for the caller to say.
-        """
+        """Replace everything by a part of the conversation, unless a turn writes at its end by now."""
         async with self._sliding:
             if not self.live:
                 await self._replace(window)
@@ -144,6 +141,11 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
         if self.at_end and not self.live:
             await self.drop_above()
 
+    async def say(self, widget: Widget) -> None:
+        """Put one widget at the end that no entry has: it stays when entries are drawn again."""
+        self.window.said.add(widget)
+        await self.add(widget)
+
     async def prepend(self, items: Sequence[Item], *, before: int, more_above: bool) -> bool:
         """Put older items above entry ``before``; what the person reads stays where it is.
 
@@ -169,8 +171,8 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
         self._anchor_when_full()
 
     async def drop_from(self, entry_id: int) -> None:
-        """Take the item of an entry and all below it away: they are on another branch now."""
-        await self.remove_children(widgets_of(self.window.cut_branch(entry_id)))
+        """Take the item of an entry and all below it away: they are on another branch, or drawn again."""
+        await self.remove_children(self.window.cut_branch(entry_id))
 
     async def extend(self, items: Sequence[Item], *, cut: Cut) -> bool:
         """Put back the newer items that were dropped last; False when those of ``cut`` are not."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from weakref import WeakSet
 
 from textual.widget import Widget
 
@@ -52,6 +53,8 @@ class Window:
         self.items = list(items)
         self.more_above = more_above
         self.cuts: list[Cut] = []
+        self.said: WeakSet[Widget] = WeakSet()
+        """Lines of the program that belong to no entry."""
         self._edge = 0
         """The first entry that was dropped below, 0 while the end is mounted."""
 
@@ -94,12 +97,17 @@ class Window:
         self.items.append(Item(entry_id, last.widgets[cut:]))
         del last.widgets[cut:]
 
-    def cut_branch(self, entry_id: int) -> list[Item]:
-        """Take off an entry and all below it: they are on another branch now."""
+    def cut_branch(self, entry_id: int) -> list[Widget]:
+        """Take off an entry and all below it, but for what was said there: that goes with what is above."""
         place = next((i for i, item in enumerate(self.items) if item.entry_id >= entry_id), len(self.items))
-        dropped = self.items[place:]
+        dropped = widgets_of(self.items[place:])
         del self.items[place:]
-        return dropped
+        said = [widget for widget in dropped if widget in self.said]
+        if said:
+            if not self.items:
+                self.items.append(Item(0))
+            self.items[-1].widgets.extend(said)
+        return [widget for widget in dropped if widget not in self.said]
 
     def cut_above(self, keep: int, row: float = inf) -> list[Item]:
         """Take off the oldest items that end above a row until the rest weighs ``keep``."""
