@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from local_agent.domain.pictures import Picture
+
+if TYPE_CHECKING:
+    from local_agent.domain.ledger import Execution
 
 
 class Kind(StrEnum):
     """What a node of the tree is."""
 
     QUESTION = "question"
+    COMMAND = "command"
+    """A ``!command`` of the person's own; its output is a result like a tool's."""
     ASSISTANT = "assistant"
     RESULT = "result"
     SUMMARY = "summary"
@@ -61,6 +67,10 @@ class ToolCall:
     id: str
     name: str
     arguments: Mapping[str, object] = field(default_factory=dict)
+    raw: str = ""
+    """What the model wrote in the place of arguments, where that was no JSON object; never sent again."""
+    recovered: bool = False
+    """It was found in the text of the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +163,5 @@ class Slice:
     """By turn id."""
     more: bool
     """True when older entries exist before the first one."""
+    executions: Mapping[tuple[int, int], Execution] = field(default_factory=dict)
+    """By the entry that holds the call, and the call's number."""

@@ -3,6 +3,11 @@
 Order: ``TurnStarted``, then any of the middle events, then exactly one ``TurnEnded``.
 ``TurnFailed`` comes right before it when the turn failed. ``SavingFailed`` and ``SavedAgain`` may
 come anywhere before it.
+
+A reply with calls is followed by ``ReplyRecorded``, one ``ToolRequested`` for each call in call order,
+and for each of them exactly one ``ToolFinished`` (in the order in which they end), before the next reply
+begins. ``ApprovalAsked`` and ``QuestionAsked`` are answered by id, one at a time; ``Answered`` follows,
+also when the answer was void or nobody gave one.
 """
 
 from __future__ import annotations
@@ -11,7 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from local_agent.domain.approvals import ApprovalRequest, Choice
 from local_agent.domain.entries import Entry, TurnStatus, Usage
+from local_agent.domain.ledger import Execution
 
 
 class Phase(StrEnum):
@@ -57,6 +64,71 @@ class TextDelta:
     """More of the answer."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRecorded:
+    """A reply that asks for tools is stored, and its calls with it."""
+
+    reply: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequested:
+    """The model asks for a tool, or the person for a command; nothing of it has been done."""
+
+    execution: Execution
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """Nothing goes on before this is answered by ``request.id``."""
+
+    request: ApprovalRequest
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """The model asks the person something."""
+
+    id: str
+    execution_id: str
+    text: str
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question is over; ``line`` says what a wider answer covers from now on, or why it was void."""
+
+    id: str
+    choice: Choice
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """Its start is on disk, and it runs."""
+
+    execution_id: str
+    target: str
+    confined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress:
+    """More of what a running command writes."""
+
+    execution_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A call has its result, whether it ran or not; ``result`` is what the model reads."""
+
+    execution: Execution
+    result: Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +200,14 @@ Event = (
     | PhaseChanged
     | ThinkingDelta
     | TextDelta
+    | ReplyRecorded
+    | ToolRequested
+    | ApprovalAsked
+    | QuestionAsked
+    | Answered
+    | ToolStarted
+    | ToolProgress
+    | ToolFinished
     | Silence
     | UsageReported
     | Notice

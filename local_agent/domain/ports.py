@@ -20,9 +20,11 @@ from local_agent.domain.entries import (
     Usage,
 )
 from local_agent.domain.events import Phase
+from local_agent.domain.ledger import EventKind, Execution, Receipt
 from local_agent.domain.models import ModelInfo, PullProgress, ServerState
 from local_agent.domain.pictures import Picture
 from local_agent.domain.requests import Message
+from local_agent.domain.tools import Effect, FileChange, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class ChatRequest:
     """None: not sent."""
     keep_alive: str | int | None = None
     options: Mapping[str, object] = field(default_factory=dict)
+    tools: tuple[ToolSpec, ...] = ()
+    """What the model may call; the same in every request of a conversation."""
     picture_bytes: Mapping[str, bytes] = field(default_factory=dict)
     """By SHA-256, of every picture of every message."""
 
@@ -133,6 +137,8 @@ class Opening:
     system_prompt: str = ""
     """Stored once by digest, for looking; never sent again from there."""
     origin: Origin = Origin.PERSON
+    command: ToolCall | None = None
+    """Of a ``!command``: the entry is one of kind ``COMMAND``, and this is its one call."""
     asked_at: str = ""
     """UTC, ISO 8601, of a question that is written later than it was asked; else empty."""
     unsent: Callable[[], Draft | None] | None = None
@@ -211,6 +217,34 @@ class Journal(Protocol):
 
     async def keep(self, turn: OpenTurn, reply: Reply) -> None:
         """Save the reply as far as it has come; the next call replaces it. Raises only ``LeaseLost``."""
+
+    async def record(
+        self, turn: OpenTurn, reply: Reply, effects: Sequence[Effect]
+    ) -> tuple[Entry, tuple[Execution, ...]]:
+        """In one transaction: a whole reply that asks for tools as an entry, the head on it, the open row
+        gone, and an execution for each of its calls, requested. ``effects`` are those of its calls.
+
+        What arrives next belongs behind it.
+        """
+
+    async def note(self, execution: Execution, kind: EventKind, detail: Mapping[str, object]) -> Execution:
+        """Add an event of an execution that has not started, or of a job that has ended."""
+
+    async def start(self, execution: Execution, facts: Mapping[str, object]) -> Execution:
+        """Commit that it starts now. When this raises, nothing may run."""
+
+    async def finish(
+        self,
+        execution: Execution,
+        kind: EventKind,
+        receipt: Receipt,
+        text: str,
+        changes: Sequence[FileChange],
+    ) -> tuple[Execution, Entry]:
+        """In one transaction: the terminal event, what was changed, and the result as a leaf."""
+
+    async def requested(self, turn: OpenTurn) -> tuple[Execution, ...]:
+        """The executions of the turn's own ``!command``."""
 
     async def settle(self, turn: OpenTurn, outcome: Outcome) -> Entry | None:
         """In one transaction: the reply as an entry, the head on it, the turn's end, the open row gone."""

@@ -1,0 +1,1 @@
+"""Who may do what: commands understood, modes held to, answers remembered."""

@@ -1,0 +1,1 @@
+"""What the model may call: files and commands of the workspace, one tool a module."""
