@@ -18,6 +18,7 @@ CommitName = Literal[
     "session.fork",
     "session.mark",
     "session.rename",
+    "session.set_mode",
     "session.set_model",
     "turn.begin",
     "turn.settle",

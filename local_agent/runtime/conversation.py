@@ -1,36 +1,36 @@
-"""One conversation of a front end: asks, retries, reads back, and keeps its place in the tree."""
+"""One conversation of a front end: what it is, what was said in it, and what can be done with it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from local_agent.agent.turn import Agent, TurnPlan
 from local_agent.config.settings import Settings
+from local_agent.domain.approvals import Answer
 from local_agent.domain.drafts import Draft, Prompt
-from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice, Usage
-from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
-from local_agent.domain.events import Event, TurnEnded, TurnStarted, UsageReported
+from local_agent.domain.entries import ErrorRecord, Kind, Slice
+from local_agent.domain.errors import StoreError, UsageError
+from local_agent.domain.events import Event
+from local_agent.domain.ledger import Execution, Pending
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.domain.modes import Mode
 from local_agent.domain.sessions import Holder, SessionInfo
 from local_agent.domain.thinking import Thinking
 from local_agent.domain.titles import given_title
+from local_agent.runtime.asking import HURRY_SECONDS, Asking
+from local_agent.runtime.hands import Hands
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.pictures import Pictures
 from local_agent.runtime.planning import Planner
-from local_agent.runtime.saving_news import News, SavingNews
+from local_agent.runtime.saving_news import News
 from local_agent.runtime.search import Search
 from local_agent.runtime.showing import Showing
-from local_agent.runtime.stopping import unless_stopped
 from local_agent.store.store import Store
 
 MIRROR_SECONDS = 0.5
-HURRY_SECONDS = 0.7
-"""How long a write may still wait for another program's lock once the person wants an end."""
 
 
 class Conversation:
@@ -42,6 +42,7 @@ class Conversation:
         journal: ConversationJournal,
         planner: Planner,
         pictures: Pictures,
+        hands: Hands,
         *,
         viewed: SessionInfo | None = None,
         head: int | None = None,
@@ -49,17 +50,12 @@ class Conversation:
     ) -> None:
         self._store = store
         self._journal = journal
-        self._news = SavingNews(journal)
         self._planner = planner
         self.pictures = Showing(pictures, planner.router, journal)
+        self.hands = hands
+        self._asking = Asking(store, journal, planner, self.pictures, hands, head)
         self._viewed = viewed
-        self._head = head
-        self.search = Search(store, journal, lambda: (self._session_id, self._head))
-        self._agent: Agent | None = None
-        self._question: Entry | None = None
-        self._stop = asyncio.Event()
-        self.busy = False
-        self.used_tokens: int | None = None
+        self.search = Search(store, journal, lambda: (self._session_id, self._asking.head))
         self.notices = notices
 
     @property
@@ -96,6 +92,21 @@ class Conversation:
     def writer(self) -> Holder | None:
         """Who writes what is only read here; None for a session of our own, and once that process is gone."""
         return self._viewed.holder if self._viewed is not None else None
+
+    @property
+    def busy(self) -> bool:
+        """True while a turn runs."""
+        return self._asking.busy
+
+    @property
+    def used_tokens(self) -> int | None:
+        """What the last request and its reply took of the window."""
+        return self._asking.used_tokens
+
+    @property
+    def mode(self) -> Mode:
+        """How much the model may do by itself, from the next turn on."""
+        return self._planner.mode
 
     @property
     def model(self) -> str:
@@ -146,7 +157,7 @@ class Conversation:
             if entry.kind is Kind.QUESTION:
                 self._planner.asked(entry)
         if tail.turns:
-            self._weigh(tail.turns[max(tail.turns)].usage)
+            self._asking.weigh(tail.turns[max(tail.turns)].usage)
 
     def ask(
         self, prompt: Prompt, unsent: Callable[[], Draft | None] | None = None
@@ -156,37 +167,46 @@ class Conversation:
         ``unsent`` tells what is left of the person's draft when the question is about to be stored: it
         replaces the saved one in the same transaction, so that the question is always in one of both.
         """
-        self._arm()
-        return self._turn(prompt, self._head, unsent=unsent)
+        self._require_writable()
+        return self._asking.ask(prompt, unsent)
+
+    def run_command(
+        self, command: str, unsent: Callable[[], Draft | None] | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Run a command of the person's own as a turn; the model reads of it with the next question."""
+        self._require_writable()
+        return self._asking.run_command(command, unsent)
 
     def retry(self) -> AsyncGenerator[Event, None]:
         """Ask the last question again as a new branch."""
-        self._arm()
-        return self._retry()
-
-    async def _retry(self) -> AsyncGenerator[Event, None]:
-        question = await self._last_question()
-        again = Prompt(question.text, question.pictures)
-        async with aclosing(self._turn(again, question.parent, question.context)) as events:
-            async for event in events:
-                yield event
-
-    def _arm(self) -> None:
-        """Forget an earlier stop. One that comes from now on counts, even before the turn's first event."""
-        if not self.busy:
-            self._stop.clear()
-            self._store.hurry(None)
+        self._require_writable()
+        return self._asking.retry()
 
     def stop(self) -> None:
         """Ask the running turn to end; its stream then ends with an interrupted ``TurnEnded``."""
-        self._stop.set()
-        self._store.hurry(HURRY_SECONDS)
-        if self._agent is not None:
-            self._agent.stop()
+        self._asking.stop()
+
+    def answer(self, question_id: str, answer: Answer) -> bool:
+        """Answer what the running turn asks; False when it is not asked any more."""
+        return self._asking.answer(question_id, answer)
+
+    async def set_mode(self, mode: Mode) -> None:
+        """From the next turn on, and remembered with the session."""
+        self._planner.mode = mode
+        if self._journal.held is not None:
+            await self._journal.held.set_mode(mode)
+
+    async def executions(self) -> Sequence[Execution]:
+        """The calls of this session, oldest first, on whatever branch."""
+        return await self._store.executions(self._session_id) if self._session_id is not None else ()
+
+    async def pending(self) -> Sequence[Pending]:
+        """What has to be settled before a turn that may have effects; see ``Hands.require_settled``."""
+        return await self.hands.pending(self._asking.head)
 
     async def tail(self, count: int = 40) -> Slice:
         """The last entries of the path, oldest first."""
-        return await self._journal.tail(self._session_id, self._head, count)
+        return await self._journal.tail(self._session_id, self._asking.head, count)
 
     async def before(self, entry_id: int, count: int = 40) -> Slice:
         """The entries of the path that come before ``entry_id``."""
@@ -221,7 +241,8 @@ class Conversation:
     async def forget_pictures(self) -> int:
         """Leave the pictures of all questions up to here out of requests, screens and exports; how many."""
         self._require_writable()
-        self._head, count = await self.pictures.forget(self._head)
+        self._asking.require_idle()
+        self._asking.head, count = await self.pictures.forget(self._asking.head)
         return count
 
     async def errors(self) -> list[ErrorRecord]:
@@ -234,7 +255,7 @@ class Conversation:
         Raises ``LeaseLost`` and ``Outdated``.
         """
         await self._journal.save()
-        return self._news.take()
+        return self._asking.news.take()
 
     async def save_at_last(self) -> News | None:
         """``save`` for somebody who leaves: from now on no lock is waited for long; raises nothing."""
@@ -249,82 +270,16 @@ class Conversation:
         return self._journal.set_aside(draft)
 
     async def close(self) -> None:
-        """Try once more to write what waits, and give the lease back: it can be resumed anywhere."""
+        """End what runs behind it, write what waits, and give the lease back: it can be resumed anywhere."""
+        await self.hands.close()
         await self.save_at_last()
         if self._journal.held is not None:
             await self._journal.held.release()
-
-    async def _turn(
-        self,
-        prompt: Prompt,
-        parent: int | None,
-        context: str | None = None,
-        unsent: Callable[[], Draft | None] | None = None,
-    ) -> AsyncGenerator[Event, None]:
-        self._require_writable()
-        self.busy = True
-        try:
-            plan = replace(await self._plan(prompt, parent, context), unsent=unsent)
-            self._agent = Agent(self._planner.backend, self._journal, self.pictures)
-            if self._stop.is_set():
-                self._agent.stop()
-            async with aclosing(self._agent.run(plan)) as events:
-                async for event in events:
-                    self._note(event)
-                    if (news := self._news.take()) is not None:
-                        yield news
-                    yield event
-        finally:
-            self._agent = None
-            self.busy = False
-            self._store.hurry(None)
-
-    async def _plan(self, prompt: Prompt, parent: int | None, context: str | None) -> TurnPlan:
-        """Wait for the planner, but no longer than the person does."""
-        plan = await unless_stopped(self._planned(prompt, parent, context), self._stop)
-        return plan or replace(self._planner.build(prompt.text, parent, context), pictures=prompt.pictures)
-
-    async def _planned(self, prompt: Prompt, parent: int | None, context: str | None) -> TurnPlan:
-        note = await self.pictures.admit(prompt, parent)
-        plan = await self._planner.plan(prompt.text, parent, context)
-        notices = (*((note,) if note else ()), *plan.notices)
-        return replace(plan, pictures=prompt.pictures, notices=notices)
-
-    def _note(self, event: Event) -> None:
-        match event:
-            case TurnStarted(question=question):
-                self._head = question.id
-                self._question = question
-            case UsageReported(usage=usage):
-                self._weigh(usage)
-            case TurnEnded(reply=Entry(id=reply)):
-                self._head = reply
-                if self._question is not None:
-                    # A question without an answer is not sent again, nor is what it was given.
-                    self._planner.asked(self._question)
-            case _:
-                pass
 
     @property
     def _session_id(self) -> int | None:
         return self.info.id if self.info is not None else None
 
-    def _weigh(self, usage: Usage) -> None:
-        self.used_tokens = (usage.prompt_tokens or 0) + (usage.reply_tokens or 0) or None
-
-    async def _last_question(self) -> Entry:
-        count = 8
-        while True:
-            tail = await self.tail(count)
-            for entry in reversed(tail.entries):
-                if entry.kind is Kind.QUESTION:
-                    return entry
-            if not tail.more:
-                raise UsageError("There is no question to ask again yet.", "Type one and press Enter.")
-            count *= 4
-
     def _require_writable(self) -> None:
         if self.read_only:
             raise StoreError("This session is open read-only.", "Close it where it is open, or take it over.")
-        if self.busy:
-            raise LocalAgentError("A turn is running.", "Stop it with Esc first.")

@@ -13,6 +13,7 @@ from local_agent.config.wishes import Wishes, wishes_for
 from local_agent.domain.budget import mentioned_bytes
 from local_agent.domain.entries import Entry
 from local_agent.domain.models import ModelInfo
+from local_agent.domain.modes import Mode
 from local_agent.domain.ports import Backend
 from local_agent.domain.thinking import Thinking
 from local_agent.llm.windows import choose_window, default_max_output, think_for
@@ -32,6 +33,8 @@ class Planner:
         self._settings = settings
         self._workspace_root = workspace_root
         self._memory = memory
+        self.mode = Mode.NORMAL
+        """Of the next turn."""
         self._thinking: Thinking | None = None
         self._last_date = ""
 

@@ -21,9 +21,11 @@ from local_agent.llm.crash import engine_crash_report
 from local_agent.llm.demo import DemoProgress
 from local_agent.objects.store import ObjectFolder, ObjectsInMemory
 from local_agent.runtime.asked import AskedBefore
-from local_agent.runtime.conversation import HURRY_SECONDS, Conversation
+from local_agent.runtime.asking import HURRY_SECONDS
+from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.engines import Engines
 from local_agent.runtime.facts import RuntimeFacts, gather_facts
+from local_agent.runtime.hands import Hands
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.models import Models
@@ -112,7 +114,8 @@ class Runtime:
     def new_conversation(self) -> Conversation:
         """A conversation that is written nowhere until its first question."""
         planner = self._planner(None)
-        return Conversation(self._store, self._journal(planner), planner, self.pictures)
+        journal = self._journal(planner)
+        return Conversation(self._store, journal, planner, self.pictures, Hands(self._store, journal))
 
     async def resume(self, handle: str) -> Conversation:
         """Take the session's lease and go on; where that can't be written, open it read-only.
@@ -135,8 +138,9 @@ class Runtime:
         info = await self._store.find(handle)
         planner = self._planner(info)
         journal = self._journal(planner)
+        hands = Hands(self._store, journal)
         return Conversation(
-            self._store, journal, planner, self.pictures, viewed=info, head=info.head, notices=notices
+            self._store, journal, planner, self.pictures, hands, viewed=info, head=info.head, notices=notices
         )
 
     async def latest(self) -> SessionInfo | None:
@@ -242,7 +246,8 @@ class Runtime:
     async def _continue(self, held: HeldSession) -> Conversation:
         planner = self._planner(held.info)
         journal = self._journal(planner, held)
-        conversation = Conversation(self._store, journal, planner, self.pictures, head=held.info.head)
+        hands = Hands(self._store, journal)
+        conversation = Conversation(self._store, journal, planner, self.pictures, hands, head=held.info.head)
         try:
             await conversation.recall()
         except StoreError:

@@ -87,6 +87,11 @@ class HeldSession:
         await self._change("session.set_model", model=model, model_pinned=pinned)
         self.info = replace(self.info, model=model, model_pinned=pinned)
 
+    async def set_mode(self, mode: str) -> None:
+        """How much the model may do by itself from the next turn on."""
+        await self._change("session.set_mode", mode=mode)
+        self.info = replace(self.info, mode=mode)
+
     async def rename(self, title: str) -> None:
         """Set the title for good."""
         await self._change("session.rename", title=title, title_source="person")

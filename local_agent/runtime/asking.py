@@ -1,0 +1,200 @@
+"""Runs the turns of one conversation, and keeps its place in the tree."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+from local_agent.agent.turn import Agent, TurnPlan
+from local_agent.domain.approvals import Answer
+from local_agent.domain.drafts import Draft, Prompt
+from local_agent.domain.entries import Entry, Kind, Usage
+from local_agent.domain.errors import LocalAgentError, UsageError
+from local_agent.domain.events import Event, ReplyRecorded, TurnEnded, TurnStarted, UsageReported
+from local_agent.domain.modes import Mode
+from local_agent.runtime.hands import Hands
+from local_agent.runtime.journal import ConversationJournal
+from local_agent.runtime.planning import Planner
+from local_agent.runtime.saving_news import SavingNews
+from local_agent.runtime.showing import Showing
+from local_agent.runtime.stopping import unless_stopped
+from local_agent.store.store import Store
+
+HURRY_SECONDS = 0.7
+"""How long a write may still wait for another program's lock once the person wants an end."""
+_LOOK_BACK = 8
+
+
+class Asking:
+    """The turns of one conversation, one at a time."""
+
+    def __init__(
+        self,
+        store: Store,
+        journal: ConversationJournal,
+        planner: Planner,
+        pictures: Showing,
+        hands: Hands,
+        head: int | None,
+    ) -> None:
+        self.head = head
+        """The last entry of the path, as this process knows it."""
+        self.busy = False
+        self.used_tokens: int | None = None
+        """What the last request and its reply took of the window."""
+        self.news = SavingNews(journal)
+        self._store = store
+        self._journal = journal
+        self._planner = planner
+        self._pictures = pictures
+        self._hands = hands
+        self._agent: Agent | None = None
+        self._question: Entry | None = None
+        self._stop = asyncio.Event()
+
+    def ask(
+        self, prompt: Prompt, unsent: Callable[[], Draft | None] | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """See ``Conversation.ask``."""
+        self._arm()
+        return self._asked(prompt, self.head, unsent=unsent)
+
+    def run_command(
+        self, command: str, unsent: Callable[[], Draft | None] | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """See ``Conversation.run_command``."""
+        self._arm()
+        return self._commanded(command, unsent)
+
+    def retry(self) -> AsyncGenerator[Event, None]:
+        """See ``Conversation.retry``."""
+        self._arm()
+        return self._retried()
+
+    def stop(self) -> None:
+        """See ``Conversation.stop``."""
+        self._stop.set()
+        self._store.hurry(HURRY_SECONDS)
+        if self._agent is not None:
+            self._agent.stop()
+
+    def answer(self, question_id: str, answer: Answer) -> bool:
+        """Answer what is asked; False when it is not asked any more."""
+        return False
+
+    def require_idle(self) -> None:
+        """Raises ``LocalAgentError`` while a turn runs."""
+        if self.busy:
+            raise LocalAgentError("A turn is running.", "Stop it with Esc first.")
+
+    def weigh(self, usage: Usage) -> None:
+        """Note what a reply took of the window."""
+        self.used_tokens = (usage.prompt_tokens or 0) + (usage.reply_tokens or 0) or None
+
+    def _arm(self) -> None:
+        """Forget an earlier stop. One that comes from now on counts, even before the turn's first event."""
+        if not self.busy:
+            self._stop.clear()
+            self._store.hurry(None)
+
+    async def _retried(self) -> AsyncGenerator[Event, None]:
+        question = await self._last_question()
+        again = Prompt(question.text, question.pictures)
+        async with aclosing(self._asked(again, question.parent, question.context)) as events:
+            async for event in events:
+                yield event
+
+    async def _asked(
+        self,
+        prompt: Prompt,
+        parent: int | None,
+        context: str | None = None,
+        unsent: Callable[[], Draft | None] | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        self.require_idle()
+        self.busy = True
+        try:
+            await self._hands.require_settled(parent)
+            plan = replace(await self._plan(prompt, parent, context), unsent=unsent)
+            async for event in self._run(plan):
+                yield event
+        finally:
+            self._rest()
+
+    async def _commanded(
+        self, command: str, unsent: Callable[[], Draft | None] | None
+    ) -> AsyncGenerator[Event, None]:
+        self.require_idle()
+        self.busy = True
+        try:
+            await self._hands.require_settled(self.head, mode=Mode.NORMAL)
+            plan = self._planner.build_command(command, self.head)
+            async for event in self._run(replace(plan, unsent=unsent)):
+                yield event
+        finally:
+            self._rest()
+
+    async def _run(self, plan: TurnPlan) -> AsyncGenerator[Event, None]:
+        self._agent = Agent(self._planner.backend, self._journal, self._pictures)
+        if self._stop.is_set():
+            self._agent.stop()
+        async with aclosing(self._agent.run(plan)) as events:
+            async for event in events:
+                self._note(event)
+                if (news := self.news.take()) is not None:
+                    yield news
+                yield event
+
+    def _rest(self) -> None:
+        self._agent = None
+        self.busy = False
+        self._store.hurry(None)
+
+    async def _plan(self, prompt: Prompt, parent: int | None, context: str | None) -> TurnPlan:
+        """Wait for the planner, but no longer than the person does."""
+        plan = await unless_stopped(self._planned(prompt, parent, context), self._stop)
+        return plan or replace(self._planner.build(prompt.text, parent, context), pictures=prompt.pictures)
+
+    async def _planned(self, prompt: Prompt, parent: int | None, context: str | None) -> TurnPlan:
+        note = await self._pictures.admit(prompt, parent)
+        plan = await self._planner.plan(prompt.text, parent, context)
+        notices = (*((note,) if note else ()), *plan.notices)
+        return replace(plan, pictures=prompt.pictures, notices=notices)
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case TurnStarted(question=question):
+                self.head = question.id
+                self._question = question
+            case ReplyRecorded(reply=reply):
+                self.head = reply.id
+                self._answered()
+            case UsageReported(usage=usage):
+                self.weigh(usage)
+            case TurnEnded(reply=Entry(id=last)):
+                self.head = last
+                self._answered()
+            case _:
+                pass
+
+    def _answered(self) -> None:
+        """A question without an answer is not sent again, nor is what it was given."""
+        if self._question is not None:
+            self._planner.asked(self._question)
+
+    async def _last_question(self) -> Entry:
+        count = _LOOK_BACK
+        while True:
+            tail = await self._journal.tail(self._session_id, self.head, count)
+            for entry in reversed(tail.entries):
+                if entry.kind is Kind.QUESTION:
+                    return entry
+            if not tail.more:
+                raise UsageError("There is no question to ask again yet.", "Type one and press Enter.")
+            count *= 4
+
+    @property
+    def _session_id(self) -> int | None:
+        return self._journal.info.id if self._journal.info is not None else None
