@@ -6,10 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from local_agent.domain.drafts import Draft
-from local_agent.domain.entries import Origin
+from local_agent.domain.entries import Origin, ToolCall
 from local_agent.domain.errors import ModelError
+from local_agent.domain.modes import Mode
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import ChatRequest, Opening, Shown
+from local_agent.domain.tools import ToolSpec
+
+REQUESTS = 10
+"""That a turn may make, and a segment of a turn in AUTO."""
+REQUESTS_IN_AUTO = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,15 @@ class TurnPlan:
     """Known beforehand to fail: the question is stored and the failure recorded, nothing is sent."""
     notices: tuple[str, ...] = ()
     """What the person should know before the answer comes."""
+    mode: Mode = Mode.NORMAL
+    tools: tuple[ToolSpec, ...] = ()
+    """What the model may call; nothing is offered without any."""
+    command: ToolCall | None = None
+    """Of a ``!command``: nothing is sent, this one call is run."""
+    max_requests: int = REQUESTS
+    """After ``REQUESTS`` of them the turn goes on only where it gets somewhere."""
+    uncertain: frozenset[tuple[int, int]] = frozenset()
+    """Calls whose outcome nobody knows, by entry and number of the call: the model is told so."""
     unsent: Callable[[], Draft | None] | None = None
     """See ``Opening``."""
 
@@ -57,6 +72,7 @@ class TurnPlan:
             pictures=self.pictures,
             system_prompt=self.system_prompt,
             origin=self.origin,
+            command=self.command,
             unsent=self.unsent,
         )
 
@@ -71,6 +87,7 @@ class TurnPlan:
             think=self.think,
             keep_alive=self.keep_alive,
             options=self.options,
+            tools=self.tools,
         )
 
 
@@ -84,3 +101,5 @@ class TurnLimits:
     """How long a stop waits for the stream to close."""
     store_within: float = 1.0
     """How long a stop waits for the question to be stored, which a locked database may hold up."""
+    effect_within: float = 2.0
+    """How long a stop waits for a tool that changes something; one that does not end is uncertain."""

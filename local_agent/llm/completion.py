@@ -7,11 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from local_agent.domain.entries import Usage
+from local_agent.domain.entries import ToolCall, Usage
 from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.events import Phase
-from local_agent.domain.ports import ChatRequest, DonePart, ProgressPart, StreamPart, TextPart, ThinkingPart
+from local_agent.domain.ports import (
+    CallPart,
+    ChatRequest,
+    DonePart,
+    ProgressPart,
+    StreamPart,
+    TextPart,
+    ThinkingPart,
+)
 from local_agent.domain.requests import Message
+from local_agent.domain.text import normalise
+from local_agent.llm.wire import new_call_id, read_arguments, tool_list
 
 # What has the same name and meaning here as among Ollama's options.
 _OPTIONS = (
@@ -31,6 +41,8 @@ def request_body(request: ChatRequest) -> dict[str, object]:
         # Without it nothing is called back, and nothing can be stopped, while the prompt is read.
         "return_progress": True,
     }
+    if request.tools:
+        body["tools"] = tool_list(request.tools)
     if isinstance(request.think, str):
         body["chat_template_kwargs"] = {"enable_thinking": True, "reasoning_effort": request.think}
     elif request.think is not None:
@@ -57,12 +69,39 @@ def _message(message: Message) -> dict[str, object]:
 
 
 @dataclass(slots=True)
+class _ArrivingCall:
+    """A call whose arguments come in pieces of JSON."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+    def add(self, delta: Mapping[str, Any]) -> None:
+        function = delta.get("function") or {}
+        self.id = delta.get("id") or self.id
+        self.name = function.get("name") or self.name
+        self.arguments += function.get("arguments") or ""
+
+    def whole(self) -> CallPart:
+        if not self.name:
+            raise ModelError(
+                ModelErrorKind.MALFORMED,
+                "The model wrote a tool call without a name.",
+                "Try again.",
+                str(self),
+            )
+        arguments, raw = read_arguments(self.arguments)
+        return CallPart(ToolCall(self.id or new_call_id(), normalise(self.name), arguments, raw))
+
+
+@dataclass(slots=True)
 class Completion:
     """Turns the chunks of one stream into parts; remembers how it ended."""
 
     _reason: str | None = None
     _usage: Mapping[str, Any] = field(default_factory=dict)
     _timings: Mapping[str, Any] = field(default_factory=dict)
+    _calls: dict[int, _ArrivingCall] = field(default_factory=dict)
 
     def parts(self, chunk: Mapping[str, Any]) -> Sequence[StreamPart]:
         """The parts that one chunk carries; raises ``ModelError`` for an error in it."""
@@ -80,6 +119,11 @@ class Completion:
                 parts.append(ThinkingPart(thinking))
             if text := delta.get("content"):
                 parts.append(TextPart(text))
+            for call in delta.get("tool_calls") or ():
+                self._calls.setdefault(call.get("index") or 0, _ArrivingCall()).add(call)
+            if choice.get("finish_reason"):
+                parts += [self._calls[index].whole() for index in sorted(self._calls)]
+                self._calls.clear()
         return parts
 
     def end(self, load_seconds: float | None, first_token_seconds: float | None) -> DonePart:

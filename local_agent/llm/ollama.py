@@ -46,6 +46,8 @@ class OllamaBackend:
         self._inventory = Inventory(self._http, address)
         self._no_thinking: set[str] = set()
         """Digests of models that refused ``think``."""
+        self._no_tools: set[str] = set()
+        """Digests of models that refused ``tools``."""
 
     @property
     def kind(self) -> str:
@@ -92,8 +94,8 @@ class OllamaBackend:
     async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamPart, None]:
         """Stream one reply. Closing the generator closes the connection, which stops the server.
 
-        Asked again only while nothing has arrived: without ``think`` when that is refused, twice
-        after a pause when the server is busy, once when the connection was closed unanswered.
+        Asked again only while nothing has arrived: without ``think`` or ``tools`` when that is refused,
+        twice after a pause when the server is busy, once when the connection was closed unanswered.
         """
         await self._check()
         version, model = await self._version(), await self._find(request.model)
@@ -101,11 +103,13 @@ class OllamaBackend:
         retries = _Retries()
         while True:
             think = None if digest in self._no_thinking else request.think
+            tools = bool(request.tools) and digest not in self._no_tools
             value = chat_body(
                 request,
                 window=not (model and model.proxied),
                 truncate_known=knows_truncate(version),
                 think=think,
+                tools=tools,
             )
             body = Body(value, request.messages, request.picture_bytes)
             begun = False
@@ -121,6 +125,9 @@ class OllamaBackend:
                 if error.kind is ModelErrorKind.NO_THINKING and think is not None:
                     self._no_thinking.add(digest)
                     notice = f"{request.model} can't think aloud; it was asked without."
+                elif error.kind is ModelErrorKind.NO_TOOLS and tools:
+                    self._no_tools.add(digest)
+                    notice = f"{request.model} can't call tools; it was asked without."
                 else:
                     notice = await retries.wait(error)
             if notice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from local_agent.domain.entries import ToolCall, Usage
@@ -12,9 +12,13 @@ from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.ports import CallPart, ChatRequest, TextPart, ThinkingPart
 from local_agent.domain.requests import Message
 from local_agent.domain.text import decode, normalise, one_line
+from local_agent.domain.tools import ToolSpec
 
 LINE_LIMIT = 32 * 1024 * 1024
 """Bytes of one line. A real server's values are small; more than this is not held in memory."""
+
+RAW_LIMIT = 16 * 1024
+"""Characters that are kept of what stands in the place of arguments and is none."""
 
 _TRUNCATE_SINCE = (0, 12, 6)
 
@@ -22,9 +26,12 @@ ReplyPart = ThinkingPart | TextPart | CallPart
 
 
 def chat_body(
-    request: ChatRequest, *, window: bool, truncate_known: bool, think: bool | str | None
+    request: ChatRequest, *, window: bool, truncate_known: bool, think: bool | str | None, tools: bool = True
 ) -> dict[str, object]:
-    """A chat request but for its pictures; ``window`` false leaves the window to the server."""
+    """A chat request but for its pictures.
+
+    ``window`` false leaves the window to the server; ``tools`` false leaves out what may be called.
+    """
     options = {key: value for key, value in request.options.items() if key != "num_ctx"}
     if window:
         options["num_ctx"] = request.window
@@ -38,11 +45,28 @@ def chat_body(
     if truncate_known:
         # An overflow is an error then, and never a silent cut.
         body["truncate"] = False
+    if request.tools and tools:
+        body["tools"] = tool_list(request.tools)
     if think is not None:
         body["think"] = think
     if request.keep_alive is not None:
         body["keep_alive"] = request.keep_alive
     return body
+
+
+def tool_list(specs: Sequence[ToolSpec]) -> list[dict[str, object]]:
+    """Tools in the shape that Ollama took over from OpenAI."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": spec.name,
+                "description": spec.description,
+                "parameters": dict(spec.parameters),
+            },
+        }
+        for spec in specs
+    ]
 
 
 def knows_truncate(version: str | None) -> bool:
@@ -188,15 +212,41 @@ def _call(value: object, line: str) -> ToolCall:
     if not isinstance(value, dict) or not isinstance(function, dict):
         raise malformed("a tool call without a function", line)
     name = function.get("name")
-    arguments = function.get("arguments", {})
     if not isinstance(name, str) or not name:
         raise malformed("a tool call without a name", line)
-    if not isinstance(arguments, dict):
-        raise malformed(f"a call of {one_line(name, 40)} whose arguments are no object", line)
+    arguments, raw = read_arguments(function.get("arguments"))
     call_id = value.get("id")
     # Engines without ids leave them out; a result has to name its call all the same.
-    minted = call_id if isinstance(call_id, str) and call_id else f"call_{secrets.token_hex(4)}"
-    return ToolCall(normalise(minted), normalise(name), arguments)
+    call_id = normalise(call_id) if isinstance(call_id, str) and call_id else new_call_id()
+    return ToolCall(call_id, normalise(name), arguments, raw)
+
+
+def new_call_id() -> str:
+    """An id for a call that came without one."""
+    return f"call_{secrets.token_hex(4)}"
+
+
+def read_arguments(written: object) -> tuple[dict[str, object], str]:
+    """The arguments of a call as an object, and what was written in their place when that is none.
+
+    An object may be written as a JSON string. Nothing at all is an empty object.
+    """
+    if isinstance(written, dict):
+        return written, ""
+    if written is None or written == "":
+        return {}, ""
+    if not isinstance(written, str):
+        return {}, json.dumps(written)[:RAW_LIMIT]
+    try:
+        value = json.loads(written, strict=False, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        value = None
+    return (value, "") if isinstance(value, dict) else ({}, normalise(written)[:RAW_LIMIT])
+
+
+def _no_number(name: str) -> object:
+    """NaN and the infinities, which no server would read again."""
+    raise ValueError(name)
 
 
 def _finish(value: Mapping[str, object]) -> Finish:

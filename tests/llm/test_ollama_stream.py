@@ -22,6 +22,7 @@ from local_agent.domain.ports import (
     ThinkingPart,
 )
 from local_agent.domain.requests import Message
+from local_agent.domain.tools import ToolSpec
 from local_agent.llm.host import parse_host
 from local_agent.llm.ollama import OllamaBackend
 from tests.support.ollama_server import (
@@ -333,8 +334,7 @@ async def test_lone_surrogates_become_storable(ollama: OllamaServer, backend: Ol
         line({"message": {"content": "", "tool_calls": "x"}}),
         line({"message": {"content": "", "tool_calls": [1]}}),
         line({"message": {"content": "", "tool_calls": [{"function": {"arguments": {}}}]}}),
-        line({"message": {"content": "", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}}),
-        line({"message": {"content": "", "tool_calls": [{"function": {"name": "f", "arguments": None}}]}}),
+        line({"message": {"content": "", "tool_calls": [{"function": {"name": "", "arguments": {}}}]}}),
     ],
 )
 async def test_a_line_that_is_no_value_keeps_what_came_before(
@@ -400,6 +400,56 @@ async def test_calls_are_found_wherever_the_engine_puts_them(engine: str) -> Non
     assert first.done.reason == "stop"
     assert first.calls[0].id
     assert second.calls[0].id not in ("", first.calls[0].id)
+
+
+@pytest.mark.parametrize(
+    ("written", "arguments", "raw_text"),
+    [
+        ({"path": "a"}, {"path": "a"}, ""),
+        ('{"path": "a"}', {"path": "a"}, ""),
+        (None, {}, ""),
+        ("", {}, ""),
+        ('{"path": "a"', {}, '{"path": "a"'),
+        ('{"size": NaN}', {}, '{"size": NaN}'),
+        ("[" * 100_000, {}, "[" * 16_384),
+        (["a"], {}, '["a"]'),
+        ("a.txt", {}, "a.txt"),
+        (7, {}, "7"),
+    ],
+)
+async def test_arguments_are_an_object_or_kept_apart(
+    ollama: OllamaServer, backend: OllamaBackend, written: object, arguments: object, raw_text: str
+) -> None:
+    ollama.script(Turn(call("read", written)))
+    (made,) = (await ask(backend)).calls
+    assert (made.arguments, made.raw) == (arguments, raw_text)
+
+
+READ = ToolSpec(
+    "read",
+    "Read a file.",
+    {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+)
+
+
+async def test_tools_are_sent_whole(ollama: OllamaServer, backend: OllamaBackend) -> None:
+    ollama.script("Yes.")
+    await ask(backend, replace(REQUEST, tools=(READ,)))
+    function = {"name": "read", "description": "Read a file.", "parameters": dict(READ.parameters)}
+    assert ollama.chats[0].body["tools"] == [{"type": "function", "function": function}]
+
+
+async def test_a_model_that_refuses_tools_is_asked_without_once_and_for_all() -> None:
+    model = ModelSpec("plain:1b", ("completion",))
+    async with OllamaServer([model]) as server:
+        server.script("One.", "Two.")
+        backend = OllamaBackend(parse_host(server.url))
+        first, second = [await ask(backend, replace(REQUEST, model=model.name, tools=(READ,))) for _ in "12"]
+        await backend.close()
+        assert ["tools" in chat.body for chat in server.chats] == [True, False, False]
+    assert (first.text, second.text) == ("One.", "Two.")
+    assert first.notices == ["plain:1b can't call tools; it was asked without."]
+    assert second.notices == []
 
 
 async def test_content_thinking_and_call_in_one_value(ollama: OllamaServer, backend: OllamaBackend) -> None:
