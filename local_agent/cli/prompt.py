@@ -24,9 +24,17 @@ MAX_INPUT_BYTES = 8 << 20
 PATIENCE_SECONDS = 2.0
 
 
-def ask_once(startup: Startup, options: LaunchOptions, text: str, images: Sequence[Path], output: str) -> int:
-    """Ask, print the answer, and return the exit code."""
-    prompt = _joined(normalise(text), _piped_input())
+def ask_once(
+    startup: Startup,
+    options: LaunchOptions,
+    text: str,
+    images: Sequence[Path],
+    output: str,
+    *,
+    approve_stdin: bool = False,
+) -> int:
+    """Ask, print the answer, and return the exit code; with ``approve_stdin`` the input holds answers."""
+    prompt = normalise(text) if approve_stdin else _joined(normalise(text), _piped_input())
     if not (prompt.strip() or images):
         raise UsageError("The prompt is empty.", 'Say what to ask: local-agent -p "..."')
     settings = startup.load().settings
@@ -34,7 +42,9 @@ def ask_once(startup: Startup, options: LaunchOptions, text: str, images: Sequen
     from local_agent.headless.run import answer  # the store's and the server's libraries: 0.5 s
 
     try:
-        return asyncio.run(answer(prompt, images, options, settings, startup.paths, _form(output), say))
+        answers = sys.stdin.buffer if approve_stdin else None
+        asked = answer(prompt, images, options, settings, startup.paths, _form(output), say, answers)
+        return asyncio.run(asked)
     except asyncio.CancelledError:
         return 130
 

@@ -19,6 +19,7 @@ from local_agent.cli.startup import Startup
 from local_agent.cli.streams import PROGRAM, drop_output, prepare_streams, say
 from local_agent.config.launch import LaunchOptions
 from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.modes import Mode
 
 COMMANDS = ("session", "models", "images", "db", "doctor", "config", "logs", "completion")
 EXAMPLES = """\
@@ -36,7 +37,8 @@ class _Root(GroupedHelp):
     option_groups: ClassVar = {
         "Conversation": ("resume", "no_save"),
         "Model": ("model", "allow_cloud", "gguf", "demo"),
-        "Without a screen": ("prompt", "image", "output"),
+        "Tools": ("mode", "plan", "auto", "tools"),
+        "Without a screen": ("prompt", "image", "output", "skip_approvals", "approve_stdin"),
     }
     command_groups: ClassVar = {
         "Sessions": ("session", "images"),
@@ -97,6 +99,15 @@ def _complete_resume(
 )
 @click.option("--demo", is_flag=True, help="Run a small model in the built-in engine (93 MB, fetched once).")
 @click.option(
+    "--mode",
+    type=click.Choice([mode.value for mode in Mode], case_sensitive=False),
+    default=None,
+    help="How much the model may do by itself.  [default: NORMAL]",
+)
+@click.option("--plan", is_flag=True, help="The same as --mode PLAN: nothing is changed.")
+@click.option("--auto", is_flag=True, help="The same as --mode AUTO: edits run without a question.")
+@click.option("--tools", metavar="NAMES", help="The only tools that may be used, such as read,grep,ls.")
+@click.option(
     "-p", "--prompt", metavar="TEXT", help="Ask this, print the answer, and leave. Piped input is added."
 )
 @click.option(
@@ -112,6 +123,14 @@ def _complete_resume(
     default=None,
     help="With -p: the answer, one receipt at the end, or every event as a line.  [default: text]",
 )
+@click.option(
+    "--skip-approvals", is_flag=True, help="With -p: do what would be asked. What is refused stays refused."
+)
+@click.option(
+    "--approve-stdin",
+    is_flag=True,
+    help="With -p: another program answers on standard input, a JSON object a line.",
+)
 @click.version_option(__version__, "--version", prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
 def cli(
@@ -122,9 +141,15 @@ def cli(
     allow_cloud: bool,
     gguf: Path | None,
     demo: bool,
+    mode: str | None,
+    plan: bool,
+    auto: bool,
+    tools: str | None,
     prompt: str | None,
     image: tuple[Path, ...],
     output: str | None,
+    skip_approvals: bool,
+    approve_stdin: bool,
 ) -> int | None:
     """Chat with models on your own machine, in a terminal, and never lose a conversation."""
     if context.invoked_subcommand is not None:
@@ -140,9 +165,13 @@ def cli(
         demo=demo,
         save=not no_save,
         headless=prompt is not None,
+        mode=Mode.PLAN if plan else Mode.AUTO if auto else Mode((mode or "normal").upper()),
+        tools=_tool_names(tools),
+        skip_approvals=skip_approvals,
     )
     if prompt is not None:
-        return ask_once(startup, options, prompt, image, output or OUTPUTS[0])
+        form = output or OUTPUTS[0]
+        return ask_once(startup, options, prompt, image, form, approve_stdin=approve_stdin)
     return open_screen(startup, options, resume)
 
 
@@ -162,14 +191,29 @@ def _refuse_contradictions(context: click.Context) -> None:
         ("demo", "gguf"),
         ("demo", "model"),
         ("gguf", "model"),
+        ("plan", "auto"),
+        ("plan", "mode"),
+        ("auto", "mode"),
+        ("skip_approvals", "approve_stdin"),
     ):
         if {one, other} <= given:
-            raise click.UsageError(f"--{one} does not go with --{other.replace('_', '-')}.")
-    for name in ("output", "image"):
+            one, other = one.replace("_", "-"), other.replace("_", "-")
+            raise click.UsageError(f"--{one} does not go with --{other}.")
+    for name in ("output", "image", "skip_approvals", "approve_stdin"):
         if name in given and "prompt" not in given:
-            raise click.UsageError(f"--{name} needs -p TEXT.")
+            raise click.UsageError(f"--{name.replace('_', '-')} needs -p TEXT.")
     if not (context.params["model"] or "x").strip():
         raise click.UsageError("--model needs a name.")
+
+
+def _tool_names(text: str | None) -> frozenset[str] | None:
+    """The names in a list with commas; whether there are such tools is told when they are known."""
+    if text is None:
+        return None
+    names = frozenset(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise click.UsageError("--tools needs names, such as read,grep,ls.")
+    return names
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from local_agent.domain.modes import Mode
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchOptions:
@@ -21,3 +23,9 @@ class LaunchOptions:
     save: bool = True
     headless: bool = False
     """Made by ``-p``: the session is marked so."""
+    mode: Mode = Mode.NORMAL
+    """Of new conversations; a resumed one goes on in its own."""
+    tools: frozenset[str] | None = None
+    """The only tools that may be used; None for all."""
+    skip_approvals: bool = False
+    """What would be asked is allowed; what is refused stays refused."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from local_agent.domain.attached import Attached, read_back
 from local_agent.domain.events import (
     Event,
     Notice,
+    ReplyRecorded,
     SavedAgain,
     SavingFailed,
     Silence,
     TextDelta,
+    ToolFinished,
     TurnFailed,
     TurnStarted,
 )
+from local_agent.domain.ledger import Execution
 from local_agent.domain.text import GrowingText, normalise, one_line, without_invisible
 from local_agent.headless.receipt import Receipt
 
@@ -43,12 +46,8 @@ class TextPrinter:
                     self._remark(_attached_line(each))
             case TextDelta(text):
                 self._print(self._shown.feed(text) if self._shown is not None else normalise(text))
-            case Notice(text):
-                self._remark(text)
-            case Silence(note=note) if note:
-                self._remark(note)
-            case TurnFailed(line=line, hint=hint):
-                self._remark(f"{line} {hint}")
+            case ReplyRecorded():
+                self._end_line()
             case SavingFailed(line=line, hint=hint) if line != self._unsaved:
                 self._unsaved = line
                 self._remark(f"Not saved: {line} {hint}")
@@ -56,7 +55,8 @@ class TextPrinter:
                 self._unsaved = ""
                 self._remark("Saved after all.")
             case _:
-                pass
+                for line in _said_of(event):
+                    self._remark(line)
 
     def finish(self, receipt: Receipt) -> None:
         """End the last line, and say under which handle the conversation is kept."""
@@ -88,6 +88,31 @@ class TextPrinter:
 def _attached_line(attached: Attached) -> str:
     done = "read" if attached.text is not None else "not read"
     return f"{one_line(attached.label)} {done}: {one_line(attached.note)}."
+
+
+def _said_of(event: Event) -> Sequence[str]:
+    """What is said of an event beside the answer."""
+    match event:
+        case ToolFinished(execution=execution):
+            return (_call_line(execution),)
+        case Notice(text):
+            return (text,)
+        case Silence(note=note) if note:
+            return (note,)
+        case TurnFailed(line=line, hint=hint):
+            return (f"{line} {hint}",)
+        case _:
+            return ()
+
+
+def _call_line(execution: Execution) -> str:
+    """Such as ``bash pytest -q: failed, exit 1, 2.4 s``."""
+    receipt = execution.receipt
+    facts = [] if receipt is None else [receipt.status, receipt.summary]
+    if receipt is not None and receipt.seconds is not None:
+        facts.append(f"{receipt.seconds:.1f} s")
+    what = one_line(f"{execution.tool} {execution.target}", 200).rstrip()
+    return f"{what}: {one_line(', '.join(fact for fact in facts if fact), 200)}"
 
 
 class _ShownText:

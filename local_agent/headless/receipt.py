@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from local_agent.domain import ledger
 from local_agent.domain.entries import TurnStatus, Usage
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.events import (
     Event,
+    ReplyRecorded,
     SavedAgain,
     SavingFailed,
     TextDelta,
     ThinkingDelta,
+    ToolFinished,
     TurnEnded,
     TurnFailed,
     TurnStarted,
@@ -29,6 +32,21 @@ class Failure:
     raw: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class CallMade:
+    """One call of a tool and what came of it."""
+
+    tool: str
+    target: str
+    status: str
+    """``ok``, ``failed``, ``refused``, ``cancelled`` or ``uncertain``."""
+    summary: str = ""
+    exit_code: int | None = None
+    seconds: float | None = None
+    changed: tuple[str, ...] = ()
+    """The files that it changed."""
+
+
 @dataclass(slots=True)
 class Receipt:
     """The outcome of one prompt. ``handle`` is empty when nothing was saved."""
@@ -39,7 +57,11 @@ class Receipt:
     status: str = TurnStatus.FAILED
     stop_reason: str | None = None
     text: str = ""
+    """The answer: what was said after the last call of a tool."""
     thinking: str = ""
+    calls: list[CallMade] = field(default_factory=list)
+    refused: int = 0
+    """Calls that were refused because nobody could be asked."""
     usage: Usage | None = None
     window: int | None = None
     error: Failure | None = None
@@ -66,6 +88,15 @@ class Receipt:
             case TurnEnded(status=status, stop_reason=reason):
                 self.status, self.stop_reason = status, reason
             case _:
+                self._note_tools(event)
+
+    def _note_tools(self, event: Event) -> None:
+        match event:
+            case ReplyRecorded():
+                self.text = self.thinking = ""
+            case ToolFinished(execution=execution):
+                self.calls.append(_call_made(execution))
+            case _:
                 pass
 
     def fail(self, error: LocalAgentError) -> None:
@@ -74,3 +105,16 @@ class Receipt:
         self.error = Failure(
             str(getattr(error, "kind", type(error).__name__)), error.line, error.hint, error.raw
         )
+
+
+def _call_made(execution: ledger.Execution) -> CallMade:
+    receipt = execution.receipt or ledger.Receipt("")
+    return CallMade(
+        tool=execution.tool,
+        target=execution.target,
+        status=receipt.status,
+        summary=receipt.summary,
+        exit_code=receipt.exit_code,
+        seconds=receipt.seconds,
+        changed=tuple(change.path for change in execution.changes),
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
@@ -17,6 +17,7 @@ from local_agent.domain.drafts import Prompt
 from local_agent.domain.entries import TurnStatus
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.events import Event
+from local_agent.headless.approving import Answers, FromInput, Nobody
 from local_agent.headless.consent import not_allowed
 from local_agent.headless.receipt import Receipt
 from local_agent.runtime.conversation import Conversation
@@ -43,8 +44,11 @@ async def answer(
     paths: Paths,
     output: Output,
     say: Callable[[str], None],
+    answers_from: IO[bytes] | None = None,
 ) -> int:
     """Ask once, with pictures from ``images``; the exit code.
+
+    What would have to be asked is refused, unless ``answers_from`` gives the answers.
 
     Errors outside the turn are raised after the receipt is written.
     """
@@ -55,7 +59,8 @@ async def answer(
             await _make_ready(runtime, say)
             pictures = [await runtime.pictures.accept(path) for path in images]
             prompt = Prompt(text, tuple(pictures))
-            return await _ask(runtime.new_conversation(), prompt, output, receipt)
+            answers = Nobody(say) if answers_from is None else FromInput(answers_from, say)
+            return await _ask(runtime.new_conversation(), prompt, output, receipt, answers)
         finally:
             await runtime.close()
     except LocalAgentError as error:
@@ -88,7 +93,9 @@ def _tell_once(line: str, told: list[str], say: Callable[[str], None]) -> None:
         say(line)
 
 
-async def _ask(conversation: Conversation, prompt: Prompt, output: Output, receipt: Receipt) -> int:
+async def _ask(
+    conversation: Conversation, prompt: Prompt, output: Output, receipt: Receipt, answers: Answers
+) -> int:
     received: list[signal.Signals] = []
     read = True
     try:
@@ -97,6 +104,7 @@ async def _ask(conversation: Conversation, prompt: Prompt, output: Output, recei
                 async for event in events:
                     receipt.note(event)
                     read = read and _show(output, event)
+                    answers.asked(event, conversation.answer)
                     if not read:
                         conversation.stop()
             if (news := await conversation.save_at_last()) is not None:
@@ -104,11 +112,13 @@ async def _ask(conversation: Conversation, prompt: Prompt, output: Output, recei
                 read = read and _show(output, news)
             receipt.model, receipt.title = conversation.model, conversation.title
     finally:
+        answers.close()
         await conversation.close()
     if not read:
         return 0
+    receipt.refused = answers.refused
     output.finish(receipt)
-    if receipt.status == TurnStatus.SETTLED and receipt.unsaved is None:
+    if receipt.status == TurnStatus.SETTLED and receipt.unsaved is None and not receipt.refused:
         return 0
     return EXIT_INTERRUPTED if signal.SIGINT in received else 1
 

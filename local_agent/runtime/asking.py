@@ -118,8 +118,9 @@ class Asking:
         try:
             await self._hands.require_settled(parent)
             plan = replace(await self._plan(prompt, parent, context), unsent=unsent)
-            async for event in self._run(plan):
-                yield event
+            async with aclosing(self._run(plan)) as events:
+                async for event in events:
+                    yield event
         finally:
             self._rest()
 
@@ -131,8 +132,9 @@ class Asking:
         try:
             await self._hands.require_settled(self.head, mode=Mode.NORMAL)
             plan = self._planner.build_command(command, self.head)
-            async for event in self._run(replace(plan, unsent=unsent)):
-                yield event
+            async with aclosing(self._run(replace(plan, unsent=unsent))) as events:
+                async for event in events:
+                    yield event
         finally:
             self._rest()
 
