@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from local_agent.domain.entries import ToolCall
 from local_agent.domain.requests import Message
+from local_agent.domain.tools import ToolSpec
 
 BYTES_PER_TOKEN = 3.6
 MESSAGE_OVERHEAD = 6
@@ -16,12 +17,12 @@ MENTIONED_SHARE = 0.25
 """Of the context window, what the files that one question mentions may take together."""
 
 
-def estimate_tokens(messages: Sequence[Message]) -> int:
+def estimate_tokens(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
     """Our own estimate before sending; the server's count replaces it afterwards.
 
     English prose is about four bytes a token, code and other scripts fewer: 3.6 errs to the safe side.
     """
-    weight = sum(_weight(message) for message in messages)
+    weight = sum(_weight(message) for message in messages) + sum(_tool_weight(spec) for spec in tools)
     pictures = sum(len(message.pictures) for message in messages)
     return int(weight / BYTES_PER_TOKEN) + MESSAGE_OVERHEAD * len(messages) + PICTURE_TOKENS * pictures
 
@@ -39,6 +40,11 @@ def text_tokens(text: str) -> int:
 def _weight(message: Message) -> int:
     calls = sum(_call_weight(call) for call in message.calls)
     return len(message.content.encode("utf-8", "replace")) + calls
+
+
+def _tool_weight(spec: ToolSpec) -> int:
+    parameters = json.dumps(dict(spec.parameters), ensure_ascii=False, default=str)
+    return len((spec.name + spec.description + parameters).encode("utf-8", "replace"))
 
 
 def _call_weight(call: ToolCall) -> int:

@@ -7,14 +7,15 @@ questions, summaries, markers, lone surrogates), the list is valid for the stric
   tool messages stand only between an assistant message with calls and the next assistant message;
 - every call is answered exactly once, right after its message and in call order;
 - no message is empty (a question may be pictures alone), and all text can be encoded as UTF-8;
-- a question that nothing answered is left out, unless it is the one being asked.
+- a question that nothing answered is left out, unless it is the one being asked;
+- what a person's own command wrote goes before the next question that is answered, in its message.
 
 Because entries never change, request n+1 begins with all of request n.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from local_agent.domain.entries import Entry, Kind, ToolCall
@@ -23,6 +24,10 @@ from local_agent.domain.text import normalise
 from local_agent.domain.tree import model_facing, results_by_call, without_forgotten_pictures
 
 NOT_RUN = "No result: this call was not run."
+UNCERTAIN = (
+    "No result: the program ended while this ran. Nobody knows yet whether it was done; do not take either "
+    "for granted."
+)
 NO_OUTPUT = "(no output)"
 UNREADABLE_RESULT = "The result of this call can no longer be read."
 MISSING = "(This message is not available.)"
@@ -43,13 +48,22 @@ class Message:
     """Of a user message. Their bytes are read when it is sent."""
 
 
-def build_messages(system: str, path: Sequence[Entry], *, asking: bool = True) -> tuple[Message, ...]:
+def build_messages(
+    system: str,
+    path: Sequence[Entry],
+    *,
+    asking: bool = True,
+    uncertain: Collection[tuple[int, int]] = (),
+    shortened: Mapping[int, str] | None = None,
+) -> tuple[Message, ...]:
     """Build the messages of a request from a path, oldest first, results anywhere among its entries.
 
     The last question is the one being asked: it is sent although nothing answers it yet. With
     ``asking`` false it is left out too, which gives the history that the next request would carry.
+    ``uncertain`` names calls whose outcome nobody knows, by entry and number of the call; ``shortened``
+    is what is sent of a result in place of its text, by its entry.
     """
-    results = results_by_call(path)
+    results = _Results(results_by_call(path), frozenset(uncertain), shortened or {})
     conversation = _Conversation()
     for entry in model_facing(without_forgotten_pictures(_nodes(path))):
         match entry.kind:
@@ -57,8 +71,12 @@ def build_messages(system: str, path: Sequence[Entry], *, asking: bool = True) -
                 conversation.summary = _summary_text(entry)
             case Kind.QUESTION:
                 conversation.question = _question(entry)
+            case Kind.COMMAND if entry.readable:
+                conversation.commands.append(_command_text(entry, results.text(entry.id, 0)))
             case Kind.ASSISTANT if entry.readable and (entry.text.strip() or entry.calls):
-                conversation.answer(_answer(entry), results.get(entry.id, {}))
+                conversation.answer(
+                    _answer(entry), [results.text(entry.id, number) for number in range(len(entry.calls))]
+                )
             case _:
                 pass
     head = [Message("system", normalise(system))] if system.strip() else []
@@ -75,17 +93,37 @@ def _with_pictures_of(message: Message, digests: Container[str]) -> Message:
     return replace(message, pictures=kept, content=message.content or ("" if kept else MISSING))
 
 
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """What is sent as the result of each call."""
+
+    _entries: Mapping[int, Mapping[int, Entry]]
+    _uncertain: frozenset[tuple[int, int]]
+    _shortened: Mapping[int, str]
+
+    def text(self, entry_id: int, number: int) -> str:
+        result = self._entries.get(entry_id, {}).get(number)
+        if result is None:
+            return UNCERTAIN if (entry_id, number) in self._uncertain else NOT_RUN
+        if not result.readable:
+            return UNREADABLE_RESULT
+        if result.id in self._shortened:
+            return self._shortened[result.id]
+        return normalise(result.text) if result.text.strip() else NO_OUTPUT
+
+
 class _Conversation:
-    """Messages in the making: the summary and the question wait until something answers them."""
+    """Messages in the making: summary, commands and the question wait until something answers them."""
 
     def __init__(self) -> None:
         self.summary = ""
+        self.commands: list[str] = []
         self.question: Message | None = None
         self._messages: list[Message] = []
 
-    def answer(self, answer: Message, results: Mapping[int, Entry]) -> None:
+    def answer(self, answer: Message, results: Sequence[str]) -> None:
         """Add an assistant message with one result for each of its calls, in call order."""
-        if self.question is not None or self.summary or not self._messages:
+        if self._waiting or not self._messages:
             self._ask()
         last = self._messages[-1]
         if last.role == "assistant":
@@ -93,27 +131,30 @@ class _Conversation:
             self._messages[-1] = replace(answer, content=text)
         else:
             self._messages.append(answer)
-        for number, call in enumerate(answer.calls):
-            text = _result_text(results.get(number))
+        for call, text in zip(answer.calls, results, strict=True):
             self._messages.append(Message("tool", text, tool_name=call.name, tool_call_id=call.id))
 
     def finish(self, asking: bool) -> list[Message]:
         """Close the list with what still waits."""
         if not asking:
             self.question = None
-        if self.question is not None or self.summary:
+        if self._waiting:
             self._ask()
         return self._messages
+
+    @property
+    def _waiting(self) -> bool:
+        return self.question is not None or bool(self.summary or self.commands)
 
     def _ask(self) -> None:
         if self._messages and self._messages[-1].role == "tool":
             self._messages.append(Message("assistant", NO_ANSWER))
         question = self.question or Message("user", "")
-        text = _join(self.summary, question.content)
+        text = _join(self.summary, *self.commands, question.content)
         if not (text or question.pictures):
             text = MISSING
         self._messages.append(replace(question, content=text))
-        self.summary, self.question = "", None
+        self.summary, self.commands, self.question = "", [], None
 
 
 def _nodes(path: Sequence[Entry]) -> list[Entry]:
@@ -146,12 +187,10 @@ def _answer(entry: Entry) -> Message:
     return Message("assistant", normalise(entry.text), normalise(entry.thinking) if calls else "", calls)
 
 
-def _result_text(result: Entry | None) -> str:
-    if result is None:
-        return NOT_RUN
-    if not result.readable:
-        return UNREADABLE_RESULT
-    return normalise(result.text) if result.text.strip() else NO_OUTPUT
+def _command_text(entry: Entry, output: str) -> str:
+    """A command of the person's own; indented, so that no output passes for what the person says."""
+    shown = f"$ {normalise(entry.text)}\n{output}".rstrip("\n").replace("\n", "\n    ")
+    return f"I ran a command myself:\n\n    {shown}"
 
 
 def _normalised_object(value: Mapping[str, object]) -> dict[str, object]:

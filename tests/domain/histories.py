@@ -69,6 +69,9 @@ def growing_paths(draw: st.DrawFn) -> list[list[Entry]]:
     path: list[Entry] = []
     requests: list[list[Entry]] = []
     for _ in range(draw(st.integers(1, 5))):
+        for _ in range(draw(st.integers(0, 2))):
+            command = add(path, Kind.COMMAND, "make", calls=(ToolCall("c", "bash", {"command": "make"}),))
+            add(path, Kind.RESULT, draw(any_text), parent=command.id, call_number=0)
         add(
             path,
             Kind.QUESTION,
@@ -112,7 +115,7 @@ def add(
         turn_id=None,
         parent=parent if parent is not None else (nodes[-1] if nodes else None),
         kind=kind,
-        origin=Origin.PERSON if kind is Kind.QUESTION else Origin.MODEL,
+        origin=Origin.PERSON if kind in (Kind.QUESTION, Kind.COMMAND) else Origin.MODEL,
         text=text,
         context=context,
         thinking=thinking,

@@ -8,6 +8,7 @@ from local_agent.domain.budget import estimate_tokens
 from local_agent.domain.entries import Entry, ToolCall
 from local_agent.domain.pictures import Picture
 from local_agent.domain.requests import Message, build_messages
+from local_agent.domain.tools import ToolSpec
 from tests.domain.histories import damaged_paths
 
 
@@ -18,6 +19,11 @@ def test_prose_is_estimated_to_the_safe_side() -> None:
 def test_arguments_of_calls_weigh_too() -> None:
     call = ToolCall("1", "write", {"text": "x" * 3600})
     assert estimate_tokens([Message("assistant", "", calls=(call,))]) > 1000
+
+
+def test_tools_weigh_what_is_written_of_them() -> None:
+    spec = ToolSpec("read", "x" * 360, {"type": "object", "properties": {"path": {"type": "string"}}})
+    assert 100 < estimate_tokens([], [spec]) < 130
 
 
 def test_a_picture_weighs_what_a_server_counts_for_one() -> None:

@@ -16,6 +16,7 @@ from local_agent.domain.requests import (
     NO_ANSWER,
     NO_OUTPUT,
     NOT_RUN,
+    UNCERTAIN,
     UNREADABLE_RESULT,
     Message,
     build_messages,
@@ -93,7 +94,7 @@ def test_any_history_can_be_encoded(system: str, path: list[Entry]) -> None:
 
 @given(damaged_paths(), any_text.filter(str.strip))
 def test_a_request_ends_with_what_is_asked(path: list[Entry], text: str) -> None:
-    fresh = [entry for entry in path if entry.kind is not Kind.SUMMARY]
+    fresh = [entry for entry in path if entry.kind not in (Kind.SUMMARY, Kind.COMMAND)]
     question = Entry(99, 1, None, None, Kind.QUESTION, path[0].origin if path else "person", text)  # type: ignore[arg-type] # any origin will do
     messages = build_messages("", [*fresh, question])
     assert messages[-1].role == "user"
@@ -232,3 +233,64 @@ def test_a_path_that_names_an_entry_twice_sends_it_once() -> None:
     add(path, Kind.QUESTION, "one")
     add(path, Kind.ASSISTANT, "answer")
     assert build_messages("", [*path, *path]) == build_messages("", path)
+
+
+MAKE = ToolCall("c", "bash", {"command": "make"})
+
+
+def ran(path: list[Entry], command: str, output: str) -> Entry:
+    entry = add(path, Kind.COMMAND, command, calls=(MAKE,))
+    return add(path, Kind.RESULT, output, parent=entry.id, call_number=0)
+
+
+def test_what_a_person_ran_stands_before_the_next_question() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "one")
+    add(path, Kind.ASSISTANT, "1")
+    ran(path, "make", "ok\ndone")
+    ran(path, "make test", "")
+    assert roles(build_messages("", path))[-1] == "user"
+    add(path, Kind.QUESTION, "why?", context="Date: today")
+    assert texts(build_messages("", path)) == [
+        "one",
+        "1",
+        "I ran a command myself:\n\n    $ make\n    ok\n    done\n\n"
+        f"I ran a command myself:\n\n    $ make test\n    {NO_OUTPUT}\n\n"
+        "Date: today\n\nwhy?",
+    ]
+
+
+def test_a_command_outlives_a_question_that_nothing_answered() -> None:
+    path: list[Entry] = []
+    ran(path, "make", "ok")
+    add(path, Kind.QUESTION, "failed")
+    ran(path, "make again", "ok")
+    add(path, Kind.QUESTION, "and now?")
+    (message,) = build_messages("", path)
+    assert "failed" not in message.content
+    assert message.content.index("make") < message.content.index("make again") < message.content.index("now?")
+
+
+@given(growing_paths())
+def test_every_output_of_a_command_is_sent_once(paths: list[list[Entry]]) -> None:
+    path = paths[-1]
+    sent = "\n".join(message.content for message in build_messages("", path))
+    assert sent.count("I ran a command myself:\n\n    $ make\n") == sum(e.kind is Kind.COMMAND for e in path)
+
+
+def test_a_call_whose_outcome_nobody_knows_says_so_until_it_is_settled() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "run it")
+    answer = add(path, Kind.ASSISTANT, "", calls=(BASH, READ))
+    messages = build_messages("", path, uncertain={(answer.id, 0)})
+    assert texts(messages) == ["run it", "", UNCERTAIN, NOT_RUN]
+    add(path, Kind.RESULT, "It was done.", parent=answer.id, call_number=0)
+    assert texts(build_messages("", path, uncertain={(answer.id, 0)}))[2] == "It was done."
+
+
+def test_a_result_may_be_sent_shortened() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "look")
+    answer = add(path, Kind.ASSISTANT, "", calls=(READ,))
+    result = add(path, Kind.RESULT, "x" * 1000, parent=answer.id, call_number=0)
+    assert texts(build_messages("", path, shortened={result.id: "(left out)"}))[-1] == "(left out)"
