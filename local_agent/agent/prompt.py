@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from local_agent.domain.attached import Attached, written
+from local_agent.domain.modes import Mode
 from local_agent.domain.text import REPLACEMENT, decode, one_line
 
 INSTRUCTIONS_FILE = "AGENTS.md"
@@ -20,19 +21,42 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 _SYSTEMS = {"Darwin": "macOS"}
 
 # What to do comes first and where it is comes last: the smallest models lose the thread the other way round.
-_ROLE = """\
+_ANSWERING = """\
 You are a helpful assistant. Answer in the language of the question, in Markdown, briefly and exactly.
 You run in a terminal on the person's own computer ({system}), in the folder {folder}.
 You can't open files, run commands or use the network."""
 
+# Short, and nothing absolute: a model of four billion parameters keeps a few plain habits at most.
+_WORKING = """\
+You are a helpful assistant that works with tools. Answer in the language of the question, in Markdown, briefly \
+and exactly.
+Work step by step:
+- Answer without tools what needs none.
+- Search and read before you change: read a file right before you edit it.
+- Make one small change at a time, then run the tests or checks that the project has.
+- When a tool fails, read what it says and try something else.
+- A change may be refused: then tell what you would do.
+- When it is done, stop calling tools and say in a few lines what you did.
+You work on the person's own computer ({system}), in the folder {folder}. Paths are relative to it."""
 
-def system_prompt(folder: Path, *, limit: int = INSTRUCTIONS_LIMIT) -> str:
+_MODE = "Mode: "
+_MODES = {
+    Mode.NORMAL: "the person is asked before anything is changed or run",
+    Mode.PLAN: "read and plan only: changes and commands are refused",
+    Mode.AUTO: "edits and the project's own commands run without asking",
+}
+
+
+def system_prompt(folder: Path, *, limit: int = INSTRUCTIONS_LIMIT, tools: bool = False) -> str:
     """The system prompt for a workspace; the same bytes for as long as its instructions stay the same.
 
-    At most ``limit`` bytes of the folder's ``AGENTS.md`` are part of it.
+    At most ``limit`` bytes of the folder's ``AGENTS.md`` are part of it. ``tools``: whether the model is
+    offered any.
     """
     system = platform.system()
-    role = _ROLE.format(system=_SYSTEMS.get(system, system or "unknown system"), folder=one_line(str(folder)))
+    role = (_WORKING if tools else _ANSWERING).format(
+        system=_SYSTEMS.get(system, system or "unknown system"), folder=one_line(str(folder))
+    )
     instructions = read_instructions(folder, limit)
     if not instructions:
         return role
@@ -60,15 +84,19 @@ def read_instructions(folder: Path, limit: int = INSTRUCTIONS_LIMIT) -> str:
     return text.rstrip(REPLACEMENT) + "\n(The rest of the file is left out.)"
 
 
-def question_context(last_date: str, mentioned: Sequence[Attached] = (), today: date | None = None) -> str:
-    """What goes before a question: the date, where it is the first to hear it, and what it mentions.
+def question_context(
+    last_date: str, mentioned: Sequence[Attached] = (), today: date | None = None, *, mode: Mode | None = None
+) -> str:
+    """What goes before a question: date and mode, where it is the first to hear them, and what it mentions.
 
-    ``last_date`` is the ``stated_date`` of an earlier one. The date goes with the question, not with the
-    system prompt, because a change there would cost the whole prompt again.
+    ``last_date`` is the ``stated_date`` of an earlier one, ``mode`` None when it was told before. Both go
+    with the question, not with the system prompt, because a change there would cost the whole prompt again.
     """
     day = today or date.today()
     stated = f"{_DATE}{day.isoformat()} ({_WEEKDAYS[day.weekday()]})"
-    parts = ("" if stated == last_date else stated, written(mentioned))
+    told = f"{_MODE}{mode} ({_MODES[mode]})" if mode is not None else ""
+    lines = "\n".join(line for line in ("" if stated == last_date else stated, told) if line)
+    parts = (lines, written(mentioned))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -76,3 +104,12 @@ def stated_date(context: str) -> str:
     """The date that a question's context states; empty when it states none."""
     first = context.partition("\n")[0]
     return first if first.startswith(_DATE) else ""
+
+
+def stated_mode(context: str) -> Mode | None:
+    """The mode that a question's context tells; None when it tells none."""
+    for line in context.partition("\n\n")[0].splitlines()[:2]:
+        name = line.removeprefix(_MODE).partition(" ")[0]
+        if line.startswith(_MODE) and name in list(Mode):
+            return Mode(name)
+    return None

@@ -6,8 +6,17 @@ import os
 from datetime import date
 from pathlib import Path
 
-from local_agent.agent.prompt import question_context, read_instructions, stated_date, system_prompt
+import pytest
+
+from local_agent.agent.prompt import (
+    question_context,
+    read_instructions,
+    stated_date,
+    stated_mode,
+    system_prompt,
+)
 from local_agent.domain.attached import Attached, read_back
+from local_agent.domain.modes import Mode
 
 DAY = date(2026, 7, 31)
 
@@ -73,3 +82,22 @@ def test_a_date_in_a_mentioned_file_states_none() -> None:
     assert stated_date(context) == "Date: 2026-07-31 (Friday)"
     again = question_context(stated_date(context), [file], DAY)
     assert stated_date(again) == "" and list(read_back(again)) == [file] == list(read_back(context))
+
+
+def test_with_tools_it_says_how_to_work_and_not_that_nothing_can_be_done(tmp_path: Path) -> None:
+    with_tools = system_prompt(tmp_path, tools=True)
+    assert "can't open files" in system_prompt(tmp_path) and "can't" not in with_tools
+    assert str(tmp_path) in with_tools and len(with_tools) < 1200 + len(str(tmp_path))
+    assert with_tools == system_prompt(tmp_path, tools=True)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_the_mode_is_told_behind_the_date_and_found_again(mode: Mode) -> None:
+    file = Attached("notes.md", "1 line", "Mode: AUTO (no)")
+    first = question_context("", [file], DAY, mode=mode)
+    assert first.splitlines()[1].startswith(f"Mode: {mode} (")
+    later = question_context(stated_date(first), [file], DAY, mode=mode)
+    assert stated_mode(first) is stated_mode(later) is mode
+    assert list(read_back(first)) == [file]
+    assert stated_mode(question_context("", [file], DAY)) is None
+    assert stated_mode("Mode: mine (ha)") is None
