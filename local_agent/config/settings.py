@@ -139,6 +139,15 @@ class SessionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """What the model may do in the folder."""
+
+    enabled: bool = field(default=True, metadata=_rule("true or false", project=True, project_only=False))
+    mode: Literal["NORMAL", "PLAN", "AUTO"] = field(default="NORMAL", metadata=_rule("NORMAL, PLAN or AUTO"))
+    sandbox: bool = field(default=True, metadata=_rule("true or false"))
+
+
+@dataclass(frozen=True, slots=True)
 class UISettings:
     """How the screen looks and moves."""
 
@@ -167,6 +176,7 @@ class Settings:
     model: ModelSettings = field(default_factory=ModelSettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
+    tools: ToolSettings = field(default_factory=ToolSettings)
     ui: UISettings = field(default_factory=UISettings)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Where values came from, by dotted key; no setting of its own."""

@@ -24,9 +24,10 @@ _NEXT_TURN = frozenset(
         "model.thinking",
         "model.options",
         "model.per_model",
+        "tools.enabled",
     }
 )
-_NEXT_CONVERSATION = frozenset({"ollama.model"})
+_NEXT_CONVERSATION = frozenset({"ollama.model", "tools.mode", "tools.sandbox"})
 
 
 def effect(name: str) -> str:

@@ -34,6 +34,9 @@ VALUES: dict[str, tuple[str, object, str]] = {
     "privacy.local_only": ("true", True, "1"),
     "privacy.allowed_hosts": ("[box.lan, 10.0.0.2]", ("box.lan", "10.0.0.2"), "box.lan"),
     "sessions.enabled": ("false", False, "never"),
+    "tools.enabled": ("false", False, "some"),
+    "tools.mode": ("PLAN", "PLAN", "yolo"),
+    "tools.sandbox": ("false", False, "maybe"),
     "ui.theme": ("moss", "moss", "nord"),
     "ui.glyphs": ("ascii", "ascii", "emoji"),
     "ui.motion": ("reduced", "reduced", "fast"),
@@ -45,7 +48,7 @@ VALUES: dict[str, tuple[str, object, str]] = {
 
 PROJECT_KEYS = {
     "ollama.model", "ollama.num_ctx", "model.thinking", "model.options", "model.max_output",
-    "privacy.local_only", "sessions.enabled", "ui.theme", "ui.glyphs", "ui.motion", "ui.mouse",
+    "privacy.local_only", "sessions.enabled", "tools.enabled", "ui.theme", "ui.glyphs", "ui.motion", "ui.mouse",
     "ui.vi", "ui.notify",
 }  # fmt: skip
 
@@ -131,7 +134,10 @@ def test_a_project_sets_only_what_it_may(ground: Ground, key: str) -> None:
         assert error.hint == "Put this in your own config.yaml."
 
 
-@pytest.mark.parametrize(("key", "value"), [("privacy.local_only", "false"), ("sessions.enabled", "true")])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("privacy.local_only", "false"), ("sessions.enabled", "true"), ("tools.enabled", "true")],
+)
 def test_a_project_turns_off_and_never_on(ground: Ground, key: str, value: str) -> None:
     ground.user(_yaml(key, "true" if value == "false" else "false"))
     ground.of_project(_yaml(key, value))

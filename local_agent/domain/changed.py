@@ -1,0 +1,65 @@
+"""The files that a session changed, gathered from its executions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from local_agent.domain.ledger import Execution
+
+
+@dataclass(slots=True)
+class ChangedFile:
+    """One file, from before the session's first change of it to after the last."""
+
+    path: str
+    before: str
+    """SHA-256 of the content before; empty when there was no file."""
+    after: str
+    """SHA-256 of the content that the session left; empty when it removed the file."""
+    diffs: list[str] = field(default_factory=list)
+    """What each change did, oldest first, unified, as far as it was kept."""
+    times: int = 0
+
+    @property
+    def kind(self) -> str:
+        """``created``, ``removed``, ``changed``, or ``as it was``."""
+        if self.before == self.after:
+            return "as it was"
+        if not self.before:
+            return "created"
+        return "changed" if self.after else "removed"
+
+
+def changed_files(executions: Iterable[Execution]) -> list[ChangedFile]:
+    """Each file once, the one that was changed last first."""
+    files: dict[str, ChangedFile] = {}
+    for execution in executions:
+        diff = execution.receipt.diff if execution.receipt is not None else ""
+        for change in execution.changes:
+            if change.kind == "folder":
+                continue
+            file = files.pop(change.path, None) or ChangedFile(change.path, change.before, "")
+            file.after = change.after
+            file.times += 1
+            if part := part_of(diff, change.path):
+                file.diffs.append(part)
+            files[change.path] = file
+    return list(reversed(files.values()))
+
+
+def part_of(diff: str, path: str) -> str:
+    """Of a unified diff of several files what it says of one; empty when it says nothing."""
+    parts: list[list[str]] = []
+    lines = diff.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if line.startswith("--- ") and lines[number + 1 : number + 2] and lines[number + 1].startswith("+++ "):
+            parts.append([])
+        if parts:
+            parts[-1].append(line)
+    return "".join("".join(part) for part in parts if path in (_name(part[0]), _name(part[1])))
+
+
+def _name(heading: str) -> str:
+    name = heading[4:].rstrip("\n").partition("\t")[0]
+    return name[2:] if name.startswith(("a/", "b/")) else name
