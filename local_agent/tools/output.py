@@ -1,0 +1,90 @@
+"""Bounds what a tool has to say: per line, and as a whole with head and tail, true sizes said in words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.sizes import size_words
+from local_agent.objects.store import Objects
+
+LINE = 2_000
+"""Characters of one line."""
+HEAD_SHARE = 0.4
+"""What a command did last says more than how it began."""
+_NOTE = 240
+"""Bytes that the words about what is left out may have."""
+
+
+class Bounded(NamedTuple):
+    """An output that fits."""
+
+    text: str
+    size: int | None = None
+    """Bytes of the whole where ``text`` is a part of it."""
+    output: str = ""
+    """Digest of the whole in the object store where ``text`` is a part of it."""
+
+
+def bounded(whole: str, limit: int, outputs: Objects, kept: bytes | None = None) -> Bounded:
+    """``whole`` in at most ``limit`` bytes; what is cut is kept in ``outputs``, as ``kept`` if it is given.
+
+    Blocks on the disk. An output that can't be kept is said to be lost.
+    """
+    lines = [short_line(line) for line in whole.split("\n")]
+    text = "\n".join(lines)
+    if byte_length(text) <= limit and text == whole:
+        return Bounded(whole)
+    data = kept if kept is not None else whole.encode("utf-8", "replace")
+    digest, lost = _kept(data, outputs)
+    if byte_length(text) + byte_length(lost) > limit:
+        text = _ends(lines, max(limit - _NOTE - byte_length(lost), 0), len(data))
+    return Bounded(text + lost, len(data), digest)
+
+
+def short_line(line: str, limit: int = LINE) -> str:
+    """A line of at most ``limit`` characters, and how long it really is."""
+    if len(line) <= limit:
+        return line
+    return f"{line[:limit]}… [cut: this line has {len(line):,} characters]"
+
+
+def fitting(lines: list[str], limit: int) -> int:
+    """How many of the first lines have at most ``limit`` bytes together, line ends counted."""
+    for number, line in enumerate(lines):
+        limit -= byte_length(line) + 1
+        if limit < -1:
+            return number
+    return len(lines)
+
+
+def byte_length(text: str) -> int:
+    """Bytes in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def cut_bytes(text: str, limit: int) -> str:
+    """The beginning of a text in at most so many bytes, without half a character."""
+    if len(text) * 4 <= limit:
+        return text
+    return text[:limit].encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+
+
+def _ends(lines: list[str], limit: int, size: int) -> str:
+    """The first and the last lines, and between them what is missing."""
+    first = fitting(lines, int(limit * HEAD_SHARE))
+    head = lines[:first] or [cut_bytes(lines[0], int(limit * HEAD_SHARE))]
+    rest = lines[max(first, 1) :]
+    last = fitting(rest[::-1], limit - int(limit * HEAD_SHARE))
+    tail = rest[len(rest) - last :]
+    missing = len(lines) - first - last
+    note = f"[... {missing:,} of {len(lines):,} lines left out here; all of it has {size_words(size)} ...]"
+    return "\n".join([*head, note, *tail])
+
+
+def _kept(data: bytes, outputs: Objects) -> tuple[str, str]:
+    """Its digest; and where it can't be kept, the words for that."""
+    try:
+        return outputs.put(data), ""
+    except LocalAgentError as error:
+        return "", f"\n[what is left out could not be kept: {error.line[:160]}]"
