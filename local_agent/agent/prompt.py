@@ -94,7 +94,7 @@ def question_context(
     """
     day = today or date.today()
     stated = f"{_DATE}{day.isoformat()} ({_WEEKDAYS[day.weekday()]})"
-    told = f"{_MODE}{mode} ({_MODES[mode]})" if mode is not None else ""
+    told = _told(mode) if mode is not None else ""
     lines = "\n".join(line for line in ("" if stated == last_date else stated, told) if line)
     parts = (lines, written(mentioned))
     return "\n\n".join(part for part in parts if part)
@@ -113,3 +113,17 @@ def stated_mode(context: str) -> Mode | None:
         if line.startswith(_MODE) and name in list(Mode):
             return Mode(name)
     return None
+
+
+def with_mode(context: str, mode: Mode) -> str:
+    """A context that tells this mode, whatever it told before."""
+    lines, _, rest = context.partition("\n\n")
+    kept = [line for line in lines.splitlines() if line.startswith(_DATE)]
+    head = "\n".join((*kept, _told(mode)))
+    if kept or stated_mode(context) is not None:
+        return f"{head}\n\n{rest}" if rest else head
+    return f"{head}\n\n{context}" if context else head
+
+
+def _told(mode: Mode) -> str:
+    return f"{_MODE}{mode} ({_MODES[mode]})"

@@ -77,6 +77,11 @@ class ModelInfo:
         return None if self.capabilities is None else "tools" in self.capabilities
 
     @property
+    def can_call_tools(self) -> bool | None:
+        """Whether it can be offered tools; None when the server is too old to say."""
+        return None if self.capabilities is None else "tools" in self.capabilities
+
+    @property
     def can_think(self) -> bool | None:
         """Whether it can think aloud; None when the server is too old to say."""
         return None if self.capabilities is None else "thinking" in self.capabilities

@@ -3,38 +3,59 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from local_agent.agent.prompt import INSTRUCTIONS_LIMIT, question_context, stated_date, system_prompt
-from local_agent.agent.turn import TurnPlan
+from local_agent.agent.plan import REQUESTS, REQUESTS_IN_AUTO, TurnPlan
+from local_agent.agent.prompt import (
+    INSTRUCTIONS_LIMIT,
+    question_context,
+    stated_date,
+    stated_mode,
+    system_prompt,
+    with_mode,
+)
 from local_agent.config.settings import Settings
 from local_agent.config.wishes import Wishes, wishes_for
 from local_agent.domain.budget import mentioned_bytes
-from local_agent.domain.entries import Entry
+from local_agent.domain.entries import Entry, ToolCall
 from local_agent.domain.models import ModelInfo
 from local_agent.domain.modes import Mode
 from local_agent.domain.ports import Backend
 from local_agent.domain.thinking import Thinking
+from local_agent.domain.tools import ToolSpec
 from local_agent.llm.windows import choose_window, default_max_output, think_for
 from local_agent.runtime.routing import Router
 from local_agent.workspace.reading import read_mentions
 
 UNPREPARED_WINDOW = 4096
+COMMAND_TOOL = "bash"
+"""What runs a command of the person's own."""
 
 
 class Planner:
     """The choices of one conversation. A change counts from the next turn on."""
 
     def __init__(
-        self, router: Router, settings: Settings, workspace_root: str, *, memory: int | None = None
+        self,
+        router: Router,
+        settings: Settings,
+        workspace_root: str,
+        *,
+        memory: int | None = None,
+        mode: Mode = Mode.NORMAL,
+        specs: Sequence[ToolSpec] = (),
     ) -> None:
         self.router = router
         self._settings = settings
         self._workspace_root = workspace_root
         self._memory = memory
-        self.mode = Mode.NORMAL
+        self.mode = mode
         """Of the next turn."""
+        self._specs = tuple(specs)
+        self._last_mode: Mode | None = None
         self._thinking: Thinking | None = None
         self._last_date = ""
 
@@ -62,6 +83,12 @@ class Planner:
     def window(self) -> int:
         """Tokens; 0 while the model is not known."""
         return choose_window(self.wishes.num_ctx, self.info, self._memory) if self.info is not None else 0
+
+    @property
+    def offered(self) -> tuple[ToolSpec, ...]:
+        """The tools that the model is told of: none where it is known not to call any."""
+        able = self.info is None or self.info.can_call_tools is not False
+        return self._specs if able and self._settings.tools.enabled else ()
 
     @property
     def max_output(self) -> int:
@@ -113,6 +140,7 @@ class Planner:
     def asked(self, question: Entry) -> None:
         """A question is stored; what it was given need not be given again."""
         self._last_date = stated_date(question.context) or self._last_date
+        self._last_mode = stated_mode(question.context) or self._last_mode
 
     def build(self, text: str, parent: int | None, context: str | None = None) -> TurnPlan:
         """A plan from what is known now: enough to store a question whose turn is stopped already."""
@@ -121,9 +149,14 @@ class Planner:
         return TurnPlan(
             text=text,
             parent=parent,
-            context=self._given(text, window) if context is None else context,
+            context=self._given(text, window) if context is None else self._given_again(context),
             # A byte of instructions for each token of the window fills about a quarter of it.
-            system_prompt=system_prompt(Path(self._workspace_root), limit=min(INSTRUCTIONS_LIMIT, window)),
+            system_prompt=system_prompt(
+                Path(self._workspace_root), limit=min(INSTRUCTIONS_LIMIT, window), tools=bool(self.offered)
+            ),
+            mode=self.mode,
+            tools=self.offered,
+            max_requests=REQUESTS_IN_AUTO if self.mode is Mode.AUTO else REQUESTS,
             model=self.model,
             model_digest=self.info.digest if self.info is not None else "",
             window=window,
@@ -140,4 +173,27 @@ class Planner:
     def _given(self, text: str, window: int) -> str:
         """What a question is given that was not asked before: its files as they are now."""
         mentioned = read_mentions(Path(self._workspace_root), text, mentioned_bytes(window))
-        return question_context(self._last_date, mentioned)
+        return question_context(self._last_date, mentioned, mode=self._mode_to_tell)
+
+    def _given_again(self, context: str) -> str:
+        """What a question was given, in the mode that it is asked again in."""
+        told = stated_mode(context) or self._last_mode
+        return context if not self.offered or told is self.mode else with_mode(context, self.mode)
+
+    @property
+    def _mode_to_tell(self) -> Mode | None:
+        return self.mode if self.offered and self.mode is not self._last_mode else None
+
+    def build_command(self, command: str, parent: int | None) -> TurnPlan:
+        """A turn that is a command of the person's own; the model is not asked."""
+        call = ToolCall(f"call_{secrets.token_hex(4)}", COMMAND_TOOL, {"command": command})
+        window = self.window or UNPREPARED_WINDOW
+        return TurnPlan(
+            text=command,
+            parent=parent,
+            model=self.model,
+            window=window,
+            max_output=self.max_output,
+            mode=self.mode,
+            command=call,
+        )

@@ -23,6 +23,7 @@ from local_agent.domain import crashpoints
 from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.entries import Entry
 from local_agent.domain.events import TurnEnded, TurnStarted
+from local_agent.domain.modes import Mode
 from local_agent.domain.pictures import Picture
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
@@ -55,6 +56,7 @@ async def every_commit(runtime: Runtime) -> None:
     await conversation.forget_pictures()
     await conversation.rename("A title")
     await conversation.set_model(conversation.model)
+    await conversation.set_mode(Mode.PLAN)
     handle = conversation.handle
     await conversation.close()
     await runtime.trash(handle)
