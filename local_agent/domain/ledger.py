@@ -139,13 +139,16 @@ class Execution:
     recovered: bool = False
     """The call was found in the text of the reply."""
     facts: Mapping[str, object] = field(default_factory=dict)
-    """What was known at its start: target, pid, group, process start, expected and intended digests."""
+    """What was known at its start: target, pid, group, process start, expected and intended digests; before
+    that what its approval noted. ``job_ended`` holds what was noted of a job's end."""
     receipt: Receipt | None = None
     changes: tuple[FileChange, ...] = ()
     evidence: Evidence | None = None
     requested_at: str = ""
     started_at: str = ""
     ended_at: str = ""
+    readable: bool = True
+    """False when what is stored of it can't have been written by the program."""
 
     @property
     def target(self) -> str:
@@ -177,10 +180,19 @@ def new_execution_id() -> str:
     return secrets.token_hex(6)
 
 
+def canonical(value: object) -> str:
+    """JSON of which there is one for each value."""
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def digest_of_text(text: str) -> str:
+    """SHA-256 of a text that UTF-8 can hold."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def digest_of(value: object) -> str:
     """SHA-256 of a value as canonical JSON."""
-    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest_of_text(canonical(value))
 
 
 def set_digest(pending: Sequence[Pending]) -> str:

@@ -20,7 +20,7 @@ from local_agent.domain.entries import (
     Usage,
 )
 from local_agent.domain.events import Phase
-from local_agent.domain.ledger import EventKind, Execution, Receipt
+from local_agent.domain.ledger import EventKind, Execution, Receipt, new_execution_id
 from local_agent.domain.models import ModelInfo, PullProgress, ServerState
 from local_agent.domain.pictures import Picture
 from local_agent.domain.requests import Message
@@ -139,6 +139,8 @@ class Opening:
     origin: Origin = Origin.PERSON
     command: ToolCall | None = None
     """Of a ``!command``: the entry is one of kind ``COMMAND``, and this is its one call."""
+    execution_id: str = field(default_factory=new_execution_id, compare=False)
+    """Of that call."""
     asked_at: str = ""
     """UTC, ISO 8601, of a question that is written later than it was asked; else empty."""
     unsent: Callable[[], Draft | None] | None = None

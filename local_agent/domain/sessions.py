@@ -64,6 +64,8 @@ class SessionInfo:
     """Highest entry id of the session, or of all when it was forked: the order of the list, never a clock."""
     turn_count: int
     error_count: int
+    uncertain_count: int = 0
+    """Calls that it wrote and of which nobody knows what they did."""
     holder: Holder | None = None
     forked_from: str = ""
     """The handle of the session that this one is a fork of."""

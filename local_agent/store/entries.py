@@ -52,7 +52,13 @@ _STATUSES = {str(status): status for status in EntryStatus}
 _WHOLE = {int}
 _WHOLE_OR_NONE = {int, type(None)}
 
-_ORIGIN_OF_KIND = {Kind.QUESTION: Origin.PERSON, Kind.ASSISTANT: Origin.MODEL, Kind.RESULT: Origin.TOOL}
+_ORIGIN_OF_KIND = {
+    Kind.QUESTION: Origin.PERSON,
+    Kind.COMMAND: Origin.PERSON,
+    Kind.ASSISTANT: Origin.MODEL,
+    Kind.RESULT: Origin.TOOL,
+}
+_WITH_CALLS = frozenset({Kind.ASSISTANT, Kind.COMMAND})
 
 
 class Node(NamedTuple):
@@ -121,9 +127,9 @@ def walk_model_facing(db: Session, leaf: int) -> list[Node]:
 
 
 def with_results(db: Session, nodes: Sequence[Node]) -> list[Node]:
-    """A path, oldest first, each assistant node followed by the results of its calls."""
+    """A path, oldest first, each node with calls followed by their results."""
     results: dict[int, list[Node]] = {}
-    turns = {node.id: node.turn_id for node in nodes if node.kind is Kind.ASSISTANT}
+    turns = {node.id: node.turn_id for node in nodes if node.kind in _WITH_CALLS}
     for ids in batches(list(turns)):
         for key, parent in sorted(or_without(lambda: rows_of(db, _RESULTS, ids), ())):  # noqa: B023 - called at once
             results.setdefault(parent, []).append(Node(key, parent, Kind.RESULT, turns[parent]))

@@ -16,6 +16,7 @@ from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
 from local_agent.domain.sessions import SessionInfo
 from local_agent.store import drafts, history, leases, sessions, turns
 from local_agent.store.gateway import Gateway
+from local_agent.store.held_calls import HeldCalls
 from local_agent.store.leases import Lease
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ T = TypeVar("T")
 RELEASE_SECONDS = 1.0
 
 
-class HeldSession:
+class HeldSession(HeldCalls):
     """Implements ``domain.ports.Journal`` for one session; writes raise ``LeaseLost`` once it was taken over.
 
     ``interrupted`` is the turn in which the process that held it before died.

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, Kind, Origin, Slice
 from local_agent.domain.tree import forgets_pictures, without_forgotten_pictures
-from local_agent.store import entries, error_trail, turns
+from local_agent.store import entries, error_trail, executions, turns
 from local_agent.store.entries import Node
 from local_agent.store.failures import is_damage
 from local_agent.store.models import EntryRow, SessionRow, WorkspaceRow
@@ -93,6 +93,7 @@ def _slice(db: Session, session_id: int, nodes: Sequence[Node], count: int) -> S
         entries=tuple(without_forgotten_pictures(found)),
         turns=_readable(lambda: turns.by_ids(db, touched)),
         errors=_readable(lambda: error_trail.by_turn(db, touched)),
+        executions=executions.of_entries(db, found),
         more=len(nodes) > count,
     )
 

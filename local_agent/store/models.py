@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, ForeignKey, Index, UniqueConstraint
+from sqlalchemy import Boolean, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from local_agent.store.stored_text import Real, StoredText, Whole, Word
@@ -218,6 +218,86 @@ class ErrorRow(Base):
     model: Mapped[str] = mapped_column(StoredText)
     provider: Mapped[str]
     created_at: Mapped[str]
+
+
+class ExecutionRow(Base):
+    """One call of an entry, whose arguments stand there. Insert only: triggers refuse UPDATE and DELETE."""
+
+    __tablename__ = "executions"
+    __table_args__ = (
+        UniqueConstraint("id", name="executions_id"),
+        UniqueConstraint("entry_id", "call_number", name="executions_of_call"),
+        Index("executions_of_session", "session_id"),
+        Index("executions_of_turn", "turn_id"),
+    )
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str]
+    session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"))
+    # What is not done by a call, such as putting files back, will have none of these three.
+    turn_id: Mapped[int] = mapped_column(ForeignKey("turns.id"), nullable=True)
+    entry_id: Mapped[int] = mapped_column(ForeignKey("entries.id"), nullable=True)
+    call_number: Mapped[int] = mapped_column(nullable=True)
+    tool: Mapped[str] = mapped_column(StoredText)
+    effect: Mapped[str]
+    origin: Mapped[str]
+    recovered: Mapped[bool]
+    arguments_digest: Mapped[str]
+
+
+class ExecutionEventRow(Base):
+    """Append only: triggers refuse UPDATE and DELETE. ``number`` is the ledger's, over all sessions."""
+
+    __tablename__ = "execution_events"
+    __table_args__ = (
+        Index("execution_events_of_execution", "execution_id", "kind"),
+        Index(
+            "execution_events_uncertain",
+            "kind",
+            "session_id",
+            "execution_id",
+            sqlite_where=text("kind = 'outcome_unknown'"),
+        ),
+    )
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    execution_id: Mapped[str] = mapped_column(ForeignKey("executions.id"))
+    session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"))
+    kind: Mapped[str]
+    detail: Mapped[str]
+    digest: Mapped[str]
+    created_at: Mapped[str]
+
+
+class ReconciliationRow(Base):
+    """How an uncertain execution was settled. Insert only: triggers refuse UPDATE and DELETE."""
+
+    __tablename__ = "reconciliations"
+
+    execution_id: Mapped[str] = mapped_column(ForeignKey("executions.id"), primary_key=True)
+    observation: Mapped[str]
+    source: Mapped[str]
+    reference: Mapped[str] = mapped_column(StoredText)
+    summary: Mapped[str] = mapped_column(StoredText)
+    observed_at: Mapped[str] = mapped_column(StoredText)
+    digest: Mapped[str]
+    created_at: Mapped[str]
+
+
+class FileChangeRow(Base):
+    """What an execution did to a file. Insert only: triggers refuse UPDATE and DELETE."""
+
+    __tablename__ = "file_changes"
+    __table_args__ = (Index("file_changes_of_execution", "execution_id"),)
+
+    event_number: Mapped[int] = mapped_column(ForeignKey("execution_events.number"), primary_key=True)
+    place: Mapped[int] = mapped_column(primary_key=True)
+    execution_id: Mapped[str] = mapped_column(ForeignKey("executions.id"))
+    path: Mapped[str] = mapped_column(StoredText)
+    kind: Mapped[str]
+    before_digest: Mapped[str]
+    after_digest: Mapped[str]
+    mode_before: Mapped[int | None] = mapped_column(Whole(None))
 
 
 class MigrationRow(Base):

@@ -13,12 +13,13 @@ from local_agent.domain.handles import offer, parse_handle
 from local_agent.domain.sessions import ListPlace, NewSession, SessionInfo, Workspace
 from local_agent.domain.text import one_line
 from local_agent.store.clock import utc_now
+from local_agent.store.executions import UNSETTLED
 from local_agent.store.leases import holder_of
-from local_agent.store.models import ErrorRow, LeaseRow, SessionRow, WorkspaceRow
+from local_agent.store.models import ErrorRow, ExecutionEventRow, LeaseRow, SessionRow, WorkspaceRow
 from local_agent.store.salvage import each_readable, indexed_sessions, or_without, unreadable_session
 from local_agent.store.stored_text import StoredText
 
-_Rows = Select[SessionRow, str, int, LeaseRow, str]
+_Rows = Select[SessionRow, str, int, int, LeaseRow, str]
 
 CLOSEST_AMONG = 10_000
 """How many of the newest handles a mistyped one is compared with."""
@@ -33,11 +34,18 @@ _ERROR_COUNT = (
     .correlate(SessionRow)
     .scalar_subquery()
 )
+_UNCERTAIN_COUNT = (
+    select(func.count())
+    .select_from(ExecutionEventRow)
+    .where(ExecutionEventRow.session_id == SessionRow.id, *UNSETTLED)
+    .correlate(SessionRow)
+    .scalar_subquery()
+)
 
 
 def _rows() -> _Rows:
     return (
-        select(SessionRow, WorkspaceRow.root, _ERROR_COUNT, LeaseRow, _PARENT.handle)
+        select(SessionRow, WorkspaceRow.root, _ERROR_COUNT, _UNCERTAIN_COUNT, LeaseRow, _PARENT.handle)
         .join(WorkspaceRow, WorkspaceRow.id == SessionRow.workspace_id)
         .outerjoin(LeaseRow, LeaseRow.session_id == SessionRow.id)
         .outerjoin(_PARENT, _PARENT.id == SessionRow.parent_session)
@@ -54,7 +62,7 @@ def _found(db: Session, which: ColumnElement[bool]) -> list[SessionInfo]:
     if found is not None:
         return found
     rows = db.scalars(select(SessionRow).where(which)).all()
-    return [_info(row, _root(db, row.workspace_id), 0, None, None) for row in rows]
+    return [_info(row, _root(db, row.workspace_id), 0, 0, None, None) for row in rows]
 
 
 def _root(db: Session, workspace_id: int) -> str:
@@ -104,7 +112,12 @@ def _beside(db: Session, session_id: int) -> SessionInfo | None:
 
 
 def _info(
-    row: SessionRow, root: str, error_count: int, lease: LeaseRow | None, parent: str | None
+    row: SessionRow,
+    root: str,
+    error_count: int,
+    uncertain_count: int,
+    lease: LeaseRow | None,
+    parent: str | None,
 ) -> SessionInfo:
     return SessionInfo(
         id=row.id,
@@ -128,6 +141,7 @@ def _info(
         last_entry=row.last_entry,
         turn_count=row.turn_count,
         error_count=error_count,
+        uncertain_count=uncertain_count,
         holder=holder_of(lease),
         forked_from=parent or "",
     )

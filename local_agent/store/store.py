@@ -16,6 +16,7 @@ from local_agent.domain.errors import Damaged, LeaseLost, NotSaved
 from local_agent.domain.ports import Opening, OpenTurn
 from local_agent.domain.sessions import NewSession
 from local_agent.store import drafts
+from local_agent.store.calls import Calls
 from local_agent.store.catalogue import Catalogue
 from local_agent.store.copies import newest_copy
 from local_agent.store.engine import driver_of, open_engine, share
@@ -31,7 +32,7 @@ from local_agent.store.revisions import migrations_folder, newest_schema, schema
 from local_agent.store.transcripts import Transcripts
 
 
-class Store(Catalogue, Transcripts):
+class Store(Catalogue, Transcripts, Calls):
     """All sessions of one user. Reads see committed rows; every write is one transaction."""
 
     def __init__(

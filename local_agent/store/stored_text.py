@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import cast as typed
 
 from sqlalchemy import ColumnElement, Dialect, Float, Integer, LargeBinary, Text, cast, type_coerce
 from sqlalchemy.types import TypeDecorator
@@ -93,17 +92,31 @@ class Real(TypeDecorator[float]):
 
 def calls_to_json(calls: Iterable[ToolCall]) -> str:
     """Empty for no calls; surrogates are escaped by JSON itself."""
-    rows = [{"id": call.id, "name": call.name, "arguments": dict(call.arguments)} for call in calls]
+    rows = [_call_to_row(call) for call in calls]
     return json.dumps(rows) if rows else ""
 
 
 def calls_from_json(text: str) -> tuple[ToolCall, ...]:
     """Raises ``ValueError``, ``KeyError`` or ``TypeError`` for what ``calls_to_json`` can't have written."""
     rows: list[Mapping[str, object]] = json.loads(text) if text else []
-    return tuple(
-        ToolCall(str(row["id"]), str(row["name"]), typed("Mapping[str, object]", row["arguments"]))
-        for row in rows
-    )
+    return tuple(_call_from_row(row) for row in rows)
+
+
+def _call_to_row(call: ToolCall) -> dict[str, object]:
+    row: dict[str, object] = {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+    if call.raw:
+        row["raw"] = call.raw
+    if call.recovered:
+        row["recovered"] = True
+    return row
+
+
+def _call_from_row(row: Mapping[str, object]) -> ToolCall:
+    arguments = row["arguments"]
+    if not isinstance(arguments, Mapping):
+        raise TypeError("arguments are an object")
+    recovered = row.get("recovered") is True
+    return ToolCall(str(row["id"]), str(row["name"]), arguments, str(row.get("raw", "")), recovered)
 
 
 def calls_or_none(text: str) -> tuple[ToolCall, ...]:

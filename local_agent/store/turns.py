@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from sqlalchemy import delete, func, select
@@ -10,11 +11,13 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin, Turn, TurnStatus, Usage
+from local_agent.domain.ledger import Execution
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
-from local_agent.store import error_trail
+from local_agent.domain.tools import Effect
+from local_agent.store import error_trail, head, ledger
 from local_agent.store.clock import utc_now
 from local_agent.store.entries import Node, insert_entry, read
-from local_agent.store.models import EntryRow, HeadMoveRow, OpenReplyRow, PromptTextRow, SessionRow, TurnRow
+from local_agent.store.models import EntryRow, OpenReplyRow, PromptTextRow, SessionRow, TurnRow
 from local_agent.store.stored_text import calls_or_none, calls_to_json
 
 _USAGE = (
@@ -52,15 +55,18 @@ def begin(db: Session, session_id: int, handle: str, opening: Opening) -> OpenTu
             session_id=session_id,
             turn_id=row.id,
             parent=opening.parent,
-            kind=Kind.QUESTION,
+            kind=Kind.COMMAND if opening.command is not None else Kind.QUESTION,
             origin=opening.origin,
             text=opening.text,
             context=opening.context,
+            calls=(opening.command,) if opening.command is not None else (),
             pictures=opening.pictures,
             created_at=now,
         ),
     )
-    _move_head(db, question)
+    head.move(db, question)
+    if opening.command is not None:
+        ledger.request(db, question, (Effect.UNKNOWN,), (opening.execution_id,))
     db.get_one(SessionRow, session_id).turn_count += 1
     return OpenTurn(row.id, session_id, handle, question)
 
@@ -70,7 +76,7 @@ def keep(db: Session, turn: OpenTurn, reply: Reply, token: str) -> None:
     values = {
         "session_id": turn.session_id,
         "turn_id": turn.id,
-        "parent": turn.question.id,
+        "parent": _newest(db, turn),
         "text": reply.text,
         "thinking": reply.thinking,
         "calls": calls_to_json(reply.calls),
@@ -81,6 +87,21 @@ def keep(db: Session, turn: OpenTurn, reply: Reply, token: str) -> None:
     db.execute(row.on_conflict_do_update(index_elements=["session_id"], set_=dict(row.excluded)))
 
 
+def record(
+    db: Session,
+    turn: OpenTurn,
+    reply: Reply,
+    effects: Sequence[Effect],
+    ids: Sequence[str] = (),
+    at: str = "",
+) -> tuple[Entry, tuple[Execution, ...]]:
+    """Write a whole reply that asks for tools, and what it asks for; ``ids`` of executions known already."""
+    place = turn.session_id, turn.id, _newest(db, turn)
+    entry = _insert_reply(db, *place, reply, EntryStatus.SETTLED, at or utc_now())
+    db.execute(delete(OpenReplyRow).where(OpenReplyRow.session_id == turn.session_id))
+    return entry, ledger.request(db, entry, effects, ids)
+
+
 def settle(db: Session, turn: OpenTurn, outcome: Outcome) -> Entry | None:
     """Write the turn's end and, of a reply that is not empty, its entry. Settling twice changes nothing."""
     row = db.get_one(TurnRow, turn.id)
@@ -89,8 +110,9 @@ def settle(db: Session, turn: OpenTurn, outcome: Outcome) -> Entry | None:
     entry = None
     now = outcome.ended_at or utc_now()
     if not outcome.reply.empty:
-        place = turn.session_id, turn.id, turn.question.id
+        place = turn.session_id, turn.id, _newest(db, turn)
         entry = _insert_reply(db, *place, outcome.reply, outcome.entry_status, now)
+    ledger.close(db, turn.session_id, [turn.id], now)
     _close_turn(row, outcome.status, outcome.stop_reason, outcome.usage, now)
     db.execute(delete(OpenReplyRow).where(OpenReplyRow.session_id == turn.session_id))
     if outcome.error is not None:
@@ -101,7 +123,7 @@ def settle(db: Session, turn: OpenTurn, outcome: Outcome) -> Entry | None:
 
 
 def recover(db: Session, session_id: int) -> Turn | None:
-    """Settle what a dead process left behind: the open reply becomes an interrupted entry.
+    """Settle what a dead process left behind: the open reply becomes an interrupted entry, open calls end.
 
     Returns the turn that it died in.
     """
@@ -113,6 +135,7 @@ def recover(db: Session, session_id: int) -> Turn | None:
         db.delete(left)
     running = TurnRow.session_id == session_id, TurnRow.status == TurnStatus.RUNNING
     found = list(db.scalars(select(TurnRow).where(*running).order_by(TurnRow.id)))
+    ledger.close(db, session_id, [row.id for row in found], now)
     for row in found:
         _close_turn(row, TurnStatus.INTERRUPTED, "process ended", Usage(), now)
     db.flush()
@@ -132,7 +155,7 @@ def mark(db: Session, session_id: int, parent: int | None, text: str) -> Entry:
         created_at=utc_now(),
     )
     entry = insert_entry(db, marker)
-    _move_head(db, entry, "marker")
+    head.move(db, entry, "marker")
     return entry
 
 
@@ -165,6 +188,12 @@ def _reply(row: OpenReplyRow) -> Reply:
     return Reply(row.text, row.thinking, calls_or_none(row.calls))
 
 
+def _newest(db: Session, turn: OpenTurn) -> int:
+    """What of the turn the next reply follows: its newest recorded one, or its question."""
+    mine = EntryRow.turn_id == turn.id, EntryRow.kind == Kind.ASSISTANT
+    return db.scalar(select(func.max(EntryRow.id)).where(*mine)) or turn.question.id
+
+
 def _reply_of(db: Session, turn_id: int) -> Entry | None:
     columns = select(EntryRow.id, EntryRow.parent, EntryRow.session_id)
     mine = EntryRow.turn_id == turn_id, EntryRow.kind == Kind.ASSISTANT
@@ -193,7 +222,7 @@ def _insert_reply(
             created_at=now,
         ),
     )
-    _move_head(db, entry)
+    head.move(db, entry)
     return entry
 
 
@@ -205,25 +234,6 @@ def _close_turn(
     row.ended_at = ended_at
     for name, value in asdict(usage).items():
         setattr(row, name, value)
-
-
-def _move_head(db: Session, entry: Entry, cause: str = "turn") -> None:
-    session = db.get_one(SessionRow, entry.session_id)
-    newest = db.scalar(select(func.max(HeadMoveRow.number)).where(HeadMoveRow.session_id == session.id))
-    db.add(
-        HeadMoveRow(
-            session_id=session.id,
-            number=(newest or 0) + 1,
-            from_entry=session.head,
-            to_entry=entry.id,
-            cause=cause,
-            turn_id=entry.turn_id,
-            created_at=entry.created_at,
-        )
-    )
-    session.head = session.last_entry = entry.id
-    session.last_activity = entry.created_at
-    db.flush()
 
 
 def _keep_prompt(db: Session, text: str) -> str | None:

@@ -1,0 +1,251 @@
+"""The ledger as it is written: events are added here alone, each checked against the state machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from local_agent.domain.entries import Entry, Origin
+from local_agent.domain.errors import StoreError
+from local_agent.domain.executions import (
+    CUT_OFF,
+    NOT_RUN,
+    NOTES,
+    LedgerEvent,
+    advanced,
+    bounded,
+    new_executions,
+    result_entry,
+)
+from local_agent.domain.ledger import (
+    TERMINAL,
+    EventKind,
+    Evidence,
+    Execution,
+    Receipt,
+    canonical,
+    digest_of,
+    digest_of_text,
+    may_follow,
+    set_digest,
+)
+from local_agent.domain.tools import Effect, FileChange, ResultStatus
+from local_agent.store import executions, head
+from local_agent.store.clock import utc_now
+from local_agent.store.entries import insert_entry
+from local_agent.store.models import ExecutionEventRow, ExecutionRow, FileChangeRow, ReconciliationRow
+
+SETTLED_AT_ONCE = 100
+"""Uncertain executions that are settled in one transaction at most."""
+
+_KINDS = {str(kind): kind for kind in EventKind}
+_LOST = "The program ended while it ran."
+
+
+class _NotAllowed(StoreError):
+    """The state machine has no such event there."""
+
+
+def request(
+    db: Session, entry: Entry, effects: Sequence[Effect], ids: Sequence[str] = ()
+) -> tuple[Execution, ...]:
+    """Write an execution for each call of an entry that was just inserted, and that it was requested."""
+    found = new_executions(entry, effects, ids)
+    for each in found:
+        db.add(
+            ExecutionRow(
+                id=each.id,
+                session_id=each.session_id,
+                turn_id=each.turn_id,
+                entry_id=each.entry_id,
+                call_number=each.call_number,
+                tool=each.tool,
+                effect=each.effect,
+                origin=each.origin,
+                recovered=each.recovered,
+                arguments_digest=digest_of(each.arguments),
+            )
+        )
+        # Executions are numbered in call order.
+        db.flush()
+        _add(db, each, LedgerEvent(EventKind.REQUESTED, {}, each.requested_at))
+    return found
+
+
+def note(
+    db: Session,
+    session_id: int,
+    execution: Execution,
+    kind: EventKind,
+    detail: Mapping[str, object],
+    at: str = "",
+) -> Execution:
+    """Add an event that ends nothing. Raises ``StoreError`` where it may not follow."""
+    if kind in TERMINAL:
+        raise ValueError(f"{kind} comes with a result")
+    event = LedgerEvent(kind, detail, at or utc_now())
+    stored = _as_stored(db, session_id, execution)
+    _add(db, stored, event)
+    return advanced(stored, event)
+
+
+def finish(
+    db: Session,
+    session_id: int,
+    execution: Execution,
+    kind: EventKind,
+    receipt: Receipt,
+    text: str,
+    changes: Sequence[FileChange],
+    at: str = "",
+    origin: Origin = Origin.TOOL,
+) -> tuple[Execution, Entry]:
+    """Add a terminal event with what was changed and the result. An uncertain end has no result yet: its
+    entry is stored nowhere and has the id 0.
+    """
+    event = LedgerEvent(kind, asdict(bounded(receipt, text)), at or utc_now())
+    stored = _as_stored(db, session_id, execution)
+    number = _add(db, stored, event)
+    for place, change in enumerate(changes):
+        db.add(
+            FileChangeRow(
+                event_number=number,
+                place=place,
+                execution_id=execution.id,
+                path=change.path,
+                kind=change.kind,
+                before_digest=change.before,
+                after_digest=change.after,
+                mode_before=change.mode_before,
+            )
+        )
+    entry = result_entry(stored, text, origin, event.at)
+    if kind is not EventKind.OUTCOME_UNKNOWN:
+        entry = insert_entry(db, entry)
+        head.touch(db, entry)
+    return replace(advanced(stored, event), changes=tuple(changes)), entry
+
+
+def close(db: Session, session_id: int, turn_ids: Sequence[int], at: str) -> None:
+    """End the calls of turns that are over: what never started did not run, and what started and may have
+    had an effect is uncertain.
+    """
+    for each in executions.of_turns(db, turn_ids):
+        if each.ended or each.session_id != session_id:
+            continue
+        started = each.state is EventKind.STARTED
+        uncertain = started and each.effect is not Effect.READ_ONLY
+        kind = EventKind.OUTCOME_UNKNOWN if uncertain else EventKind.CANCELLED
+        status = ResultStatus.UNCERTAIN if uncertain else ResultStatus.CANCELLED
+        text = "" if uncertain else CUT_OFF if started else NOT_RUN
+        receipt = Receipt(status, _LOST if started else "Not run.")
+        try:
+            finish(db, session_id, each, kind, receipt, text, (), at, Origin.PROGRAM)
+        except _NotAllowed:
+            # Somebody has put events there that follow no rule: it stays as it is, and shows as unreadable.
+            continue
+
+
+def settle(db: Session, session_id: int, ids: Sequence[str], evidence: Evidence, expected: str | None) -> int:
+    """Write what was found of uncertain executions of a session, and tell it the model; how many are new.
+
+    ``expected`` is the ``set_digest`` of the first ``SETTLED_AT_ONCE`` pending ones as the person saw them.
+    Refused whole with ``StoreError``: more than that many, one that is not uncertain, one that was settled
+    by other evidence, a set that has changed. What the same evidence has settled already stays.
+    """
+    if len(ids) > SETTLED_AT_ONCE:
+        raise StoreError(
+            f"At most {SETTLED_AT_ONCE} executions are settled at once.", "Settle fewer of them."
+        )
+    found = {each.id: each for each in executions.by_ids(db, ids) if each.session_id == session_id}
+    for key in ids:
+        _require_open_to(found.get(key), key, evidence)
+    new = [found[key] for key in dict.fromkeys(ids) if found[key].uncertain]
+    if new and expected is not None:
+        seen = executions.pending_of(db, session_id)[:SETTLED_AT_ONCE]
+        if set_digest(seen) != expected:
+            raise StoreError("What is uncertain has changed since it was looked at.", "Look at it again.")
+    now = utc_now()
+    for each in new:
+        db.add(
+            ReconciliationRow(
+                execution_id=each.id, digest=evidence.digest, created_at=now, **asdict(evidence)
+            )
+        )
+        insert_entry(db, result_entry(each, NOTES[evidence.observation], Origin.PROGRAM, now))
+    db.flush()
+    return len(new)
+
+
+def repair(db: Session, session_id: int) -> int:
+    """Write again, from their receipts, the results of ended calls that are in no entry; how many.
+
+    Raises ``StoreError`` while an execution of the session is uncertain.
+    """
+    if executions.pending_of(db, session_id):
+        raise StoreError("Some calls of this session are uncertain.", "Settle them first.")
+    now = utc_now()
+    lost = executions.without_result(db, session_id)
+    for each in lost:
+        insert_entry(db, result_entry(each, _kept_of(each), Origin.PROGRAM, now))
+    return len(lost)
+
+
+def _kept_of(execution: Execution) -> str:
+    """What a lost result said, as far as it is known."""
+    if execution.evidence is not None:
+        return NOTES[execution.evidence.observation]
+    receipt = execution.receipt or Receipt("")
+    said = receipt.excerpt or receipt.summary
+    known = f"The result of this call was lost. It ended as: {execution.state}."
+    return f"{known} It began:\n{said}" if said else known
+
+
+def _require_open_to(execution: Execution | None, key: str, evidence: Evidence) -> None:
+    if execution is None:
+        raise StoreError(f"This session has no execution {key}.", "Look which it has.")
+    if execution.evidence is not None and execution.evidence != evidence:
+        raise StoreError(f"Execution {key} was settled by other evidence.", "What was found stays.")
+    if execution.evidence is None and not execution.uncertain:
+        raise StoreError(
+            f"Execution {key} is not uncertain: it is {execution.state}.", "Nothing is to be done."
+        )
+
+
+def _add(db: Session, execution: Execution, event: LedgerEvent) -> int:
+    """Add one event if the state machine allows it; its number."""
+    mine = ExecutionEventRow.execution_id == execution.id
+    stored = db.execute(select(ExecutionEventRow.number, ExecutionEventRow.kind).where(mine)).tuples()
+    known = [_KINDS[kind] for _, kind in sorted(stored) if kind in _KINDS]
+    newest = known[-1] if known else None
+    if not may_follow(newest, event.kind):
+        raise _NotAllowed(
+            f"Call {execution.id} is {newest or 'unknown'}; that it is {event.kind} can't follow.",
+            "Nothing was written.",
+        )
+    detail = canonical(event.detail)
+    row = ExecutionEventRow(
+        execution_id=execution.id,
+        session_id=execution.session_id,
+        kind=event.kind,
+        detail=detail,
+        digest=digest_of_text(detail),
+        created_at=event.at,
+    )
+    db.add(row)
+    db.flush()
+    return row.number
+
+
+def _as_stored(db: Session, session_id: int, execution: Execution) -> Execution:
+    """The execution with its place as it is stored; whoever holds it may know that by ids of their own."""
+    columns = select(ExecutionRow.session_id, ExecutionRow.turn_id, ExecutionRow.entry_id)
+    row = db.execute(columns.where(ExecutionRow.id == execution.id)).one_or_none()
+    if row is None or row[0] != session_id:
+        raise _NotAllowed(
+            f"Call {execution.id} is not in the ledger of this session.", "Nothing was written."
+        )
+    return replace(execution, session_id=session_id, turn_id=row[1], entry_id=row[2])
