@@ -31,12 +31,12 @@ class ProcessIdentity:
             return True
         if self.boot_id != here.boot_id or not _exists(self.pid):
             return False
-        return self.process_start == _start_of(self.pid)
+        return self.process_start == start_of(self.pid)
 
 
 @cache
 def _identity(pid: int) -> ProcessIdentity:
-    return ProcessIdentity(pid, _start_of(pid), _machine_id(), _boot_id())
+    return ProcessIdentity(pid, start_of(pid), _machine_id(), _boot_id())
 
 
 def this_process() -> ProcessIdentity:
@@ -69,7 +69,7 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _start_of(pid: int) -> str:
+def start_of(pid: int) -> str:
     """When a process began, in whatever unit the system counts; empty when it ended or can't be known."""
     if sys.platform.startswith("linux"):
         try:
