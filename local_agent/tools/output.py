@@ -88,3 +88,14 @@ def _kept(data: bytes, outputs: Objects) -> tuple[str, str]:
         return outputs.put(data), ""
     except LocalAgentError as error:
         return "", f"\n[what is left out could not be kept: {error.line[:160]}]"
+
+
+def first_lines(lines: list[str], limit: int, outputs: Objects) -> tuple[list[str], Bounded]:
+    """As many of the first lines as fit, and what is kept of all of them; the text of that has no heading."""
+    count = fitting(lines, limit)
+    if count == len(lines):
+        return lines, Bounded("\n".join(lines))
+    data = "\n".join(lines).encode("utf-8", "replace")
+    digest, lost = _kept(data, outputs)
+    shown = lines[:count]
+    return shown, Bounded("\n".join(shown) + lost, len(data), digest)

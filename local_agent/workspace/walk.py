@@ -30,6 +30,8 @@ class Found(NamedTuple):
     """When each folder that was looked into, and each ignore file, last changed: ``st_mtime_ns``."""
     whole: bool = True
     """False when a bound ended the walk."""
+    hidden: int = 0
+    """How many were left out because ``hide`` said so; what lies in them is not counted."""
 
 
 def walk(
@@ -39,11 +41,13 @@ def walk(
     most: int = MOST_PATHS,
     seconds: float = MOST_SECONDS,
     below: str = "",
+    hide: Callable[[str, bool], bool] = lambda path, folder: False,
 ) -> Found:
     """All files and folders that are not ignored; links are not followed into folders.
 
     ``below`` is a folder to begin with, relative to the root and ending in ``/``.
 
+    ``hide`` gets each path, and whether it is a folder, before it is known whether it is ignored.
     ``tell`` is called from time to time with what was found so far and ends the walk by giving False.
     What can't be read is left out.
     """
@@ -51,7 +55,7 @@ def walk(
     paths: list[str] = []
     changed: dict[str, int] = {}
     begun = time.time_ns()
-    told = 0
+    told = hidden = 0
     waiting: deque[tuple[str, tuple[Rules, ...]]] = deque([(below, tuple(rules_above(root, below)))])
     skipped = MACHINE if root == Path("/") else frozenset[str]()
     while waiting:
@@ -59,6 +63,9 @@ def walk(
         rules, inside = _listed(root, folder, rules, changed)
         for name, is_folder in inside:
             path = folder + name
+            if hide(path, is_folder):
+                hidden += 1
+                continue
             if (is_folder and (name in VERSION_CONTROL or path in skipped)) or ignored(
                 path, is_folder, rules
             ):
@@ -68,14 +75,14 @@ def walk(
                 waiting.append((path, rules))
             paths.append(path)
         if len(paths) >= most or time.monotonic() > end:
-            return Found(paths[:most], changed, whole=False)
+            return Found(paths[:most], changed, whole=False, hidden=hidden)
         if len(paths) - told >= TELL_EVERY:
             told = len(paths)
             if not tell(Found(paths, changed, whole=False)):
                 break
     # What changed just then may change again within the same tick of the file system's clock.
     settled = {name: then if then < begun - TICK else -1 for name, then in changed.items()}
-    return Found(paths, settled, whole=not waiting)
+    return Found(paths, settled, whole=not waiting, hidden=hidden)
 
 
 def still_true(root: Path, found: Found) -> bool:
