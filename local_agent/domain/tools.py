@@ -75,6 +75,10 @@ class FileChange:
     """Permission bits."""
 
 
+FOLDER = "folder"
+"""What stands in the place of a SHA-256 for a path that is a folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Intent:
     """What a call would do. Preparing it has changed nothing."""
