@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from local_agent.domain.tools import ToolFailed
+from local_agent.store.processes import start_of
 
 WATCHER = Path(__file__).with_name("watcher.py")
 LOST_SECONDS = 2.5
@@ -48,6 +49,8 @@ class Running:
     process: asyncio.subprocess.Process
     pid: int
     """Of the command itself, which leads its process group and kernel session."""
+    process_start: str
+    """When it began, as the system counts; tells it from another one that gets its number later."""
     began: float = field(default_factory=time.monotonic)
     _ending: asyncio.Task[Ending] | None = None
 
@@ -76,7 +79,7 @@ class Running:
             said = await output_of(process).read(2_000)
             await process.wait()
             raise ToolFailed(f"The command was not started: {said.decode('utf-8', 'replace').strip()}")
-        return cls(process, int(pid))
+        return cls(process, int(pid), await asyncio.to_thread(start_of, int(pid)))
 
     def go(self) -> None:
         """Let it begin."""
@@ -101,6 +104,10 @@ class Running:
             return await asyncio.wait_for(self.ended(), LOST_SECONDS)
         except TimeoutError:
             return self._lost()
+
+    def abandon(self) -> None:
+        """End it without waiting."""
+        self._say(b"s")
 
     async def drop(self) -> None:
         """It won't be run."""
