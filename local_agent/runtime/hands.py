@@ -21,6 +21,8 @@ class Hands:
     def __init__(self, store: Store, journal: ConversationJournal) -> None:
         self.toolbox: Toolbox | None = None
         self.authority: Authority | None = None
+        self.confines = False
+        """Whether commands that run project code can be confined to the workspace here."""
         self._store = store
         self._journal = journal
 
