@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from local_agent.domain.text import one_line
-from local_agent.domain.tools import ResultStatus, ToolFailed, ToolResult, ToolSpec
+from local_agent.domain.tools import ResultStatus, ToolResult, ToolSpec
 from local_agent.tools.folder import Folder, Located
 from local_agent.tools.listing import Matcher, hidden_words, listing, matcher
 from local_agent.tools.looking import STOPPED, Aim, LookingTool
@@ -52,14 +52,12 @@ def _look(plan: GlobPlan, folder: Folder, ended: threading.Event) -> ToolResult:
     if ended.is_set():
         return STOPPED
     pattern = one_line(plan.pattern, 80)
-    if not found.paths and not found.hidden and found.whole:
-        raise ToolFailed(
-            f"Nothing matches {pattern}. A pattern for every folder begins with **/ as in **/*.py"
-        )
     lines = [one_line(path) for path in found.paths]
     shown, kept = first_lines(lines, folder.result_bytes - _ROOM_FOR_WORDS, folder.outputs)
     total = f"{len(lines):,}" if found.whole else f"{len(lines):,} or more"
     count = f"{total} {'path' if total == '1' else 'paths'}"
+    if not lines:
+        count = "no paths"
     cut = f", the first {len(shown):,} here: narrow the pattern for the rest" if kept.size else ""
     said = "; ".join(part for part in (f"{count} for {pattern}{cut}", hidden_words(found.hidden)) if part)
     return ToolResult(

@@ -12,7 +12,7 @@ from local_agent.domain.tools import ToolFailed
 from local_agent.policy.secrets import is_secret
 from local_agent.tools.folder import Folder, Located
 from local_agent.workspace.agentignore import AgentIgnore
-from local_agent.workspace.ignore import VERSION_CONTROL, rules_from
+from local_agent.workspace.ignore import rules_from
 from local_agent.workspace.walk import walk
 
 SECONDS = 10.0
@@ -83,14 +83,9 @@ def everything(path: str, is_folder: bool) -> bool:
     return True
 
 
-def below_version_control(name: str) -> bool:
-    """Whether a name is that of a folder that is never looked into."""
-    return name.lower() in VERSION_CONTROL
-
-
 def hidden_words(count: int) -> str:
     """What is said of what no tool may see; empty for nothing."""
-    return "" if not count else f"{count:,} more {'is' if count == 1 else 'are'} hidden from tools"
+    return "" if not count else f"{count:,} {'path is' if count == 1 else 'paths are'} hidden from tools"
 
 
 def _alternatives(pattern: str) -> list[str]:

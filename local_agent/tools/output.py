@@ -90,9 +90,11 @@ def _kept(data: bytes, outputs: Objects) -> tuple[str, str]:
         return "", f"\n[what is left out could not be kept: {error.line[:160]}]"
 
 
-def first_lines(lines: list[str], limit: int, outputs: Objects) -> tuple[list[str], Bounded]:
-    """As many of the first lines as fit, and what is kept of all of them; the text of that has no heading."""
-    count = fitting(lines, limit)
+def first_lines(
+    lines: list[str], limit: int, outputs: Objects, most: int | None = None
+) -> tuple[list[str], Bounded]:
+    """As many of the first lines as fit, at most ``most``; all of them are kept where some are left out."""
+    count = fitting(lines if most is None else lines[:most], limit)
     if count == len(lines):
         return lines, Bounded("\n".join(lines))
     data = "\n".join(lines).encode("utf-8", "replace")
