@@ -65,6 +65,11 @@ class Paths:
         return self.home / "images" / "objects"
 
     @property
+    def outputs(self) -> Path:
+        """What commands and searches said in full, by digest."""
+        return self.home / "objects"
+
+    @property
     def unsaved(self) -> Path:
         """What could not be written to the database, as text."""
         return self.home / "unsaved"

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from local_agent.domain.entries import Entry, Kind, Origin
-from local_agent.domain.ledger import TERMINAL, EventKind, Execution, Observation, Receipt, new_execution_id
+from local_agent.domain.errors import StoreError
+from local_agent.domain.ledger import (
+    TERMINAL,
+    EventKind,
+    Execution,
+    Observation,
+    Receipt,
+    may_follow,
+    new_execution_id,
+)
 from local_agent.domain.tools import Effect
 
 _LOOKED_INTO = "The outcome of this call was not known at first. It was looked into since:"
@@ -22,6 +31,13 @@ CUT_OFF = "Cancelled: the program ended while this call ran. It changed nothing.
 
 BOUNDS = {"summary": 500, "excerpt": 2_000, "diff": 200_000}
 """Characters of a receipt that are kept."""
+
+
+class NotAllowed(StoreError):
+    """The state machine has no such event there; nothing was written."""
+
+    def __init__(self, execution_id: str, before: EventKind | None, event: EventKind) -> None:
+        super().__init__(f"Call {execution_id} is {before or 'unknown'}; that it is {event} can't follow.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +87,13 @@ def advanced(execution: Execution, event: LedgerEvent) -> Execution:
             started_at = event.at if kind is EventKind.STARTED else execution.started_at
             facts = {**execution.facts, **event.detail}
             return replace(execution, state=kind, facts=facts, started_at=started_at)
+
+
+def require_allowed(execution: Execution, event: EventKind) -> None:
+    """Raise ``NotAllowed`` unless ``event`` may be the execution's next."""
+    newest = EventKind.JOB_ENDED if "job_ended" in execution.facts else execution.state
+    if not may_follow(newest, event):
+        raise NotAllowed(execution.id, newest, event)
 
 
 def new_executions(

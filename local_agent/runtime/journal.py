@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, EntryStatus, Slice, TurnStatus, Usage
 from local_agent.domain.errors import LeaseLost, NotSaved, Outdated, StoreError
+from local_agent.domain.executions import NotAllowed
+from local_agent.domain.ledger import EventKind, Execution, Receipt
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
 from local_agent.domain.sessions import NewSession, SessionInfo
+from local_agent.domain.tools import Effect, FileChange
 from local_agent.runtime.set_aside import SetAside
-from local_agent.runtime.unsaved import UnsavedTurn, UnsavedTurns
+from local_agent.runtime.unsaved import UnsavedTurns
+from local_agent.runtime.unsaved_turn import Finished, Noted, Recorded, Step, UnsavedTurn
 from local_agent.store.held import HeldSession
 from local_agent.store.store import Store
 
+_log = logging.getLogger(__name__)
+_NOTHING_SAVED = "What is on screen is not saved yet.", "Try again once it is."
 _GIVEN_UP = Outcome(TurnStatus.INTERRUPTED, EntryStatus.INTERRUPTED, "interrupted", Reply(), Usage())
 
 
@@ -41,6 +48,7 @@ class ConversationJournal:
         self._unsaved = UnsavedTurns()
         self._lost: StoreError | None = None
         self._saving: asyncio.Task[None] | None = None
+        self._in_flight: Step | None = None
 
     @property
     def held(self) -> HeldSession | None:
@@ -81,6 +89,72 @@ class ConversationJournal:
         except StoreError as error:
             self.trouble = error
 
+    async def record(
+        self, turn: OpenTurn, reply: Reply, effects: Sequence[Effect]
+    ) -> tuple[Entry, tuple[Execution, ...]]:
+        """Record a reply that asks for tools, and its calls."""
+        unsaved = self._unsaved.find(turn)
+        step = self._unsaved.record(unsaved, reply, effects)
+        await self._write(unsaved)
+        return step.entry, tuple(unsaved.executions[key] for key in step.ids)
+
+    async def note(self, execution: Execution, kind: EventKind, detail: Mapping[str, object]) -> Execution:
+        """Add an event that neither starts nor ends a call.
+
+        Of a turn that is over and written, such as a job's end, it does not wait: ``StoreError`` when it
+        can't be written now.
+        """
+        turn = self._unsaved.with_call(execution)
+        if turn is not None:
+            self._unsaved.note(turn, execution.id, kind, detail)
+            await self._write(turn)
+            return turn.executions[execution.id]
+        await self.save()
+        if self._held is None:
+            raise NotSaved(*_NOTHING_SAVED)
+        return await self._held.note(execution, kind, detail)
+
+    async def start(self, execution: Execution, facts: Mapping[str, object]) -> Execution:
+        """Commit that it starts now. ``NotSaved``, and nothing may run, while anything waits to be written,
+        unless the call only reads.
+        """
+        turn = self._require_turn(execution)
+        reads = turn.executions[execution.id].effect is Effect.READ_ONLY
+        if not reads:
+            await self.save()
+            self._require_saved()
+        step = self._unsaved.note(turn, execution.id, EventKind.STARTED, facts)
+        try:
+            await self._write(turn)
+            if not reads:
+                self._require_saved()
+        except BaseException:
+            # What is being written now can't be taken back; its call is ended by whoever wanted it.
+            if step in turn.steps and step is not self._in_flight:
+                self._unsaved.take_back(turn, step)
+            raise
+        return turn.executions[execution.id]
+
+    async def finish(
+        self,
+        execution: Execution,
+        kind: EventKind,
+        receipt: Receipt,
+        text: str,
+        changes: Sequence[FileChange],
+    ) -> tuple[Execution, Entry]:
+        """Record the end of a call, what it changed, and its result."""
+        turn = self._require_turn(execution)
+        step = self._unsaved.finish(turn, execution.id, kind, receipt, text, changes)
+        await self._write(turn)
+        return turn.executions[execution.id], step.entry
+
+    async def requested(self, turn: OpenTurn) -> tuple[Execution, ...]:
+        """The executions of the turn's own ``!command``."""
+        unsaved = self._unsaved.find(turn)
+        mine = unsaved.turn.question.id
+        return tuple(each for each in unsaved.executions.values() if each.entry_id == mine)
+
     async def settle(self, turn: OpenTurn, outcome: Outcome) -> Entry | None:
         """Record the turn's end."""
         ending = self._unsaved.find(turn)
@@ -91,13 +165,14 @@ class ConversationJournal:
     async def model_path(self, leaf: int) -> Sequence[Entry]:
         """What requests are built from."""
         end, stored = self._unsaved.path(leaf)
-        return [*(await self._store.model_path(stored) if stored is not None else ()), *end]
+        beginning = await self._store.model_path(stored) if stored is not None else []
+        return self._unsaved.with_results((*beginning, *end))
 
     async def tail(self, session_id: int | None, leaf: int | None, count: int) -> Slice:
         """The last ``count`` entries of the path to ``leaf``."""
         end, stored = self._unsaved.path(leaf)
         if not end and session_id is not None:
-            return await self._store.tail(session_id, count)
+            return self._unsaved.onto(await self._store.tail(session_id, count))
         beginning, room = Slice((), {}, {}, more=stored is not None), count - len(end)
         if session_id is not None and stored is not None and room > 0:
             beginning = await self._store.tail(session_id, room, leaf=stored)
@@ -110,7 +185,7 @@ class ConversationJournal:
             return await self.tail(session_id, end[-1].parent, count)
         if session_id is None or stored is None:
             return Slice((), {}, {}, more=False)
-        return await self._store.before(session_id, stored, count)
+        return self._unsaved.onto(await self._store.before(session_id, stored, count))
 
     async def save(self) -> None:
         """Write what waits, in order, as far as it can be written now.
@@ -129,7 +204,7 @@ class ConversationJournal:
         """Write a marker behind ``leaf``, all of which is on disk; the id of the marker."""
         await self.save()
         if self._held is None or self.trouble is not None:
-            raise NotSaved("What is on screen is not saved yet.", "Try again once it is.")
+            raise NotSaved(*_NOTHING_SAVED)
         return await self._held.mark(self._unsaved.real(leaf), PICTURES_FORGOTTEN)
 
     def set_aside(self, draft: str = "") -> Path | None:
@@ -168,8 +243,51 @@ class ConversationJournal:
             else:
                 stored = await self._held.begin(opening)
             self._unsaved.begun(turn, stored)
-        elif self._held is not None and turn.outcome is not None:
+        elif self._held is None:
+            raise NotSaved(*_NOTHING_SAVED)
+        elif turn.steps:
+            await self._write_step(self._held, turn, turn.steps[0])
+        elif turn.outcome is not None:
             self._unsaved.ended(turn, await self._held.settle(turn.turn, turn.outcome))
+
+    async def _write_step(self, held: HeldSession, turn: UnsavedTurn, step: Step) -> None:
+        self._in_flight = step
+        try:
+            match step:
+                case Recorded(reply, effects, ids, entry):
+                    at = entry.created_at
+                    stored, _ = await held.record(turn.turn, reply, effects, ids=ids, at=at)
+                    self._unsaved.recorded(turn, step, stored)
+                case Noted(key, event):
+                    execution, at = turn.executions[key], event.at
+                    if event.kind is EventKind.STARTED:
+                        await held.start(execution, event.detail, at=at)
+                    else:
+                        await held.note(execution, event.kind, event.detail, at=at)
+                    turn.steps.remove(step)
+                case Finished(key, kind, receipt, changes, entry):
+                    execution, at = turn.executions[key], entry.created_at
+                    _, stored = await held.finish(execution, kind, receipt, entry.text, changes, at=at)
+                    self._unsaved.finished(turn, step, stored)
+        except NotAllowed as error:
+            # Somebody changed the ledger by hand. One event that never fits must not hold up all others.
+            _log.warning("an event of the ledger is left out: %s", error)
+            turn.steps.remove(step)
+        finally:
+            self._in_flight = None
+
+    def _require_turn(self, execution: Execution) -> UnsavedTurn:
+        turn = self._unsaved.with_call(execution)
+        if turn is None:
+            raise StoreError(f"The turn of call {execution.id} is over.", "Nothing of it is run.")
+        return turn
+
+    def _require_saved(self) -> None:
+        if self._unsaved.waiting:
+            trouble = self.trouble or NotSaved(*_NOTHING_SAVED)
+            raise NotSaved(
+                f"{trouble.line} What changes anything is not run before all is saved.", trouble.hint
+            )
 
     def _farewell(self, error: StoreError) -> StoreError:
         """The error with the way back, and with what was kept beside the database."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from local_agent.config.private_files import private_folder, write_private
-from local_agent.domain.entries import Entry, EntryStatus
+from local_agent.domain.entries import Entry, EntryStatus, Kind
+from local_agent.domain.ledger import Execution
 from local_agent.domain.pictures import caption
 from local_agent.domain.text import one_line, sanitise
-from local_agent.runtime.unsaved import UnsavedTurn
+from local_agent.runtime.unsaved_turn import UnsavedTurn
 
 _log = logging.getLogger(__name__)
 
@@ -77,14 +79,22 @@ def _parts(name: str, reason: str, turns: Sequence[UnsavedTurn], draft: str) -> 
     yield f"# Not saved: the end of {session}"
     yield one_line(reason)
     for turn in turns:
-        if not turn.stored or turn.reply is not None:
-            yield from _said("Question", turn.turn.question)
-        if turn.reply is not None:
-            cut_short = " (interrupted)" if turn.reply.status is EntryStatus.INTERRUPTED else ""
-            yield from _said(f"Answer{cut_short}", turn.reply)
+        answers = [entry for entry in turn.unwritten if entry is not turn.turn.question]
+        for entry in (turn.turn.question, *answers) if answers or not turn.stored else ():
+            yield from _said(_heading(entry, turn.executions.values()), entry)
     if draft.strip():
         yield "## Not sent yet"
         yield sanitise(draft)
+
+
+def _heading(entry: Entry, calls: Iterable[Execution]) -> str:
+    if entry.kind is Kind.RESULT:
+        place = entry.parent, entry.call_number
+        tools = [each.tool for each in calls if (each.entry_id, each.call_number) == place]
+        return one_line(" ".join(["Result of", *(tools or ["a call"])]))
+    if entry.kind is not Kind.ASSISTANT:
+        return "Question" if entry.kind is Kind.QUESTION else "Command"
+    return f"Answer{' (interrupted)' if entry.status is EntryStatus.INTERRUPTED else ''}"
 
 
 def _said(what: str, entry: Entry) -> Iterator[str]:
@@ -96,3 +106,6 @@ def _said(what: str, entry: Entry) -> Iterator[str]:
     for picture in entry.pictures:
         yield f"[picture] {caption(picture)}"
     yield sanitise(entry.text)
+    for call in entry.calls:
+        arguments = call.raw or json.dumps(call.arguments, ensure_ascii=False, default=str)
+        yield sanitise(f"[call] {one_line(call.name)} {arguments}")

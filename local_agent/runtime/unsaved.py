@@ -2,56 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from local_agent.domain.entries import Entry, ErrorRecord, Kind, Origin, Slice, Turn, TurnStatus, Usage
-from local_agent.domain.ports import Opening, OpenTurn, Outcome
+from local_agent.domain.entries import Entry, EntryStatus, ErrorRecord, Kind, Origin, Slice
+from local_agent.domain.executions import (
+    LedgerEvent,
+    advanced,
+    bounded,
+    new_executions,
+    require_allowed,
+    result_entry,
+)
+from local_agent.domain.ledger import EventKind, Execution, Receipt
+from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
+from local_agent.domain.tools import Effect, FileChange
+from local_agent.runtime.unsaved_turn import Finished, Noted, Recorded, UnsavedTurn, placed
 from local_agent.store.clock import utc_now
 
 FIRST_ID = 1 << 52
 """Above every id that a database gives, so that order by id stays order in time; exact in JSON, too."""
-
-
-class UnsavedTurn:
-    """One turn from its question to the write of its end."""
-
-    def __init__(self, opening: Opening, turn: OpenTurn) -> None:
-        self.opening = opening
-        self.turn = turn
-        self.began_as = turn
-        """The turn as it was given out before its question was written."""
-        self.stored = False
-        self.given_out = False
-        """True once others know it, or its reply, by an id of ours."""
-        self.outcome: Outcome | None = None
-        self.reply: Entry | None = None
-
-    @property
-    def writable(self) -> bool:
-        """True while there is something of it to write."""
-        return not self.stored or self.outcome is not None
-
-    @property
-    def waiting_entries(self) -> list[Entry]:
-        """What of it is not on disk."""
-        entries = [] if self.stored else [self.turn.question]
-        return entries if self.reply is None else [*entries, self.reply]
-
-    @property
-    def record(self) -> Turn:
-        """The turn as the screen reads it from the database."""
-        outcome = self.outcome
-        return Turn(
-            id=self.turn.id,
-            session_id=self.turn.session_id,
-            status=outcome.status if outcome is not None else TurnStatus.RUNNING,
-            stop_reason=outcome.stop_reason if outcome is not None else None,
-            model=self.opening.model,
-            usage=outcome.usage if outcome is not None else Usage(),
-            started_at=self.turn.question.created_at,
-            ended_at=outcome.ended_at if outcome is not None else None,
-        )
 
 
 class UnsavedTurns:
@@ -81,39 +51,98 @@ class UnsavedTurns:
             session_id=session_id,
             turn_id=number,
             parent=opening.parent,
-            kind=Kind.QUESTION,
+            kind=Kind.QUESTION if opening.command is None else Kind.COMMAND,
             origin=opening.origin,
             text=opening.text,
             context=opening.context,
+            calls=() if opening.command is None else (opening.command,),
             pictures=opening.pictures,
             created_at=opening.asked_at,
         )
-        turn = UnsavedTurn(opening, OpenTurn(number, session_id, handle, question))
+        commands = new_executions(question, (Effect.UNKNOWN,), (opening.execution_id,))
+        turn = UnsavedTurn(opening, OpenTurn(number, session_id, handle, question), commands)
         self.turns.append(turn)
         return turn
 
     def begun(self, turn: UnsavedTurn, stored: OpenTurn) -> None:
         """Its question is on disk."""
         self._now_known_as(turn, turn.turn.question, stored.question)
+        if turn.last == turn.turn.question.id:
+            turn.last = stored.question.id
         turn.turn, turn.stored = stored, True
+        turn.moved(turn.began_as.question.id, stored.question)
+
+    def record(self, turn: UnsavedTurn, reply: Reply, effects: Sequence[Effect]) -> Recorded:
+        """A reply that asks for tools, and its calls, to be written."""
+        entry = self._answer(turn, reply, EntryStatus.SETTLED, utc_now())
+        found = new_executions(entry, effects)
+        step = Recorded(reply, tuple(effects), tuple(each.id for each in found), entry)
+        turn.last = entry.id
+        turn.executions |= {each.id: each for each in found}
+        turn.steps.append(step)
+        return step
+
+    def recorded(self, turn: UnsavedTurn, step: Recorded, stored: Entry) -> None:
+        """That reply is on disk."""
+        self._now_known_as(turn, step.entry, stored)
+        if turn.last == step.entry.id:
+            turn.last = stored.id
+        turn.moved(step.entry.id, stored)
+        step.entry = stored
+        turn.steps.remove(step)
+
+    def note(
+        self, turn: UnsavedTurn, execution_id: str, kind: EventKind, detail: Mapping[str, object]
+    ) -> Noted:
+        """An event that ends nothing, to be written. Raises ``NotAllowed``."""
+        before = turn.executions[execution_id]
+        require_allowed(before, kind)
+        step = Noted(execution_id, LedgerEvent(kind, detail, utc_now()), before)
+        turn.executions[execution_id] = advanced(before, step.event)
+        turn.steps.append(step)
+        return step
+
+    def take_back(self, turn: UnsavedTurn, step: Noted) -> None:
+        """The newest event of a call is not to be written: it did not happen."""
+        turn.steps.remove(step)
+        now = turn.executions[step.execution_id]
+        turn.executions[now.id] = placed(step.before, now.session_id, now.turn_id, now.entry_id)
+
+    def finish(
+        self,
+        turn: UnsavedTurn,
+        execution_id: str,
+        kind: EventKind,
+        receipt: Receipt,
+        text: str,
+        changes: Sequence[FileChange],
+    ) -> Finished:
+        """The end of a call and its result, to be written. Raises ``NotAllowed``."""
+        before = turn.executions[execution_id]
+        require_allowed(before, kind)
+        now = utc_now()
+        kept = bounded(receipt, text)
+        ended = replace(before, state=kind, receipt=kept, ended_at=now, changes=tuple(changes))
+        entry = result_entry(before, text, Origin.TOOL, now)
+        if kind is not EventKind.OUTCOME_UNKNOWN:
+            entry = replace(entry, id=self._next_id())
+        step = Finished(execution_id, kind, kept, tuple(changes), entry)
+        turn.executions[execution_id] = ended
+        turn.steps.append(step)
+        return step
+
+    def finished(self, turn: UnsavedTurn, step: Finished, stored: Entry) -> None:
+        """That end is on disk."""
+        if stored.id:
+            self._now_known_as(turn, step.entry, stored)
+        step.entry = stored
+        turn.steps.remove(step)
 
     def end(self, turn: UnsavedTurn, outcome: Outcome) -> None:
         """How it ended, to be written."""
         turn.outcome = outcome = replace(outcome, ended_at=utc_now())
         if not outcome.reply.empty:
-            turn.reply = Entry(
-                id=self._next_id(),
-                session_id=turn.turn.session_id,
-                turn_id=turn.turn.id,
-                parent=turn.turn.question.id,
-                kind=Kind.ASSISTANT,
-                origin=Origin.MODEL,
-                text=outcome.reply.text,
-                thinking=outcome.reply.thinking,
-                calls=outcome.reply.calls,
-                status=outcome.entry_status,
-                created_at=outcome.ended_at,
-            )
+            turn.reply = self._answer(turn, outcome.reply, outcome.entry_status, outcome.ended_at)
 
     def ended(self, turn: UnsavedTurn, reply: Entry | None) -> None:
         """Its end is on disk: it waits no more."""
@@ -126,9 +155,13 @@ class UnsavedTurns:
         """The turn that was given out as ``turn``, before or after its question was written."""
         return next(each for each in self.turns if turn.id in (each.began_as.id, each.turn.id))
 
+    def with_call(self, execution: Execution) -> UnsavedTurn | None:
+        """The turn of a call; None once all of that turn is written."""
+        return next((each for each in self.turns if execution.id in each.executions), None)
+
     def path(self, leaf: int | None) -> tuple[list[Entry], int | None]:
         """The end of the path to ``leaf`` that waits, oldest first, and the stored entry before it."""
-        here = {entry.id: entry for turn in self.turns for entry in turn.waiting_entries}
+        here = {entry.id: entry for entry in self._unwritten() if entry.kind is not Kind.RESULT}
         found: list[Entry] = []
         leaf = self.real(leaf)
         while leaf is not None and leaf in here:
@@ -136,16 +169,57 @@ class UnsavedTurns:
             leaf = self.real(here[leaf].parent)
         return found[::-1], leaf
 
-    def onto(self, stored: Slice, end: list[Entry], *, more: bool) -> Slice:
-        """A stored part of a path and the end of it that waits, with the turns as they stand here."""
-        turns = {turn.turn.id: turn.record for turn in self.turns}
-        errors = dict(self._errors())
+    def with_results(self, path: Iterable[Entry]) -> list[Entry]:
+        """A part of a path with the results that wait, each behind the entry that holds its call."""
+        waiting: dict[int | None, list[Entry]] = {}
+        for entry in self._unwritten():
+            if entry.kind is Kind.RESULT:
+                waiting.setdefault(self.real(entry.parent), []).append(entry)
+        found: list[Entry] = []
+        behind: list[Entry] = []
+        for entry in path:
+            if entry.kind is not Kind.RESULT:
+                found += behind
+                behind = waiting.get(entry.id, [])
+            found.append(entry)
+        return found + behind
+
+    def onto(self, stored: Slice, end: Sequence[Entry] = (), *, more: bool = False) -> Slice:
+        """A stored part of a path and the end of it that waits, with turns and calls as they stand here."""
+        if not self.turns:
+            return stored
+        entries = self.with_results((*stored.entries, *end))
+        ids = {entry.id for entry in entries}
+        calls = [each for turn in self.turns for each in turn.executions.values() if each.entry_id in ids]
         return Slice(
-            entries=(*stored.entries, *end),
-            turns={**stored.turns, **turns},
-            errors={**stored.errors, **errors},
+            entries=tuple(entries),
+            turns={**stored.turns, **{turn.turn.id: turn.record for turn in self.turns}},
+            errors={**stored.errors, **dict(self._errors())},
             more=stored.more or more,
+            executions={
+                **stored.executions,
+                **{(each.entry_id, each.call_number): each for each in calls},
+            },
         )
+
+    def _answer(self, turn: UnsavedTurn, reply: Reply, status: EntryStatus, at: str) -> Entry:
+        return Entry(
+            id=self._next_id(),
+            session_id=turn.turn.session_id,
+            turn_id=turn.turn.id,
+            parent=turn.last,
+            kind=Kind.ASSISTANT,
+            origin=Origin.MODEL,
+            text=reply.text,
+            thinking=reply.thinking,
+            calls=reply.calls,
+            status=status,
+            created_at=at,
+        )
+
+    def _unwritten(self) -> Iterator[Entry]:
+        for turn in self.turns:
+            yield from turn.unwritten
 
     def _now_known_as(self, turn: UnsavedTurn, ours: Entry, stored: Entry) -> None:
         if turn.given_out:

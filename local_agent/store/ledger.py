@@ -15,6 +15,7 @@ from local_agent.domain.executions import (
     NOT_RUN,
     NOTES,
     LedgerEvent,
+    NotAllowed,
     advanced,
     bounded,
     new_executions,
@@ -43,10 +44,6 @@ SETTLED_AT_ONCE = 100
 
 _KINDS = {str(kind): kind for kind in EventKind}
 _LOST = "The program ended while it ran."
-
-
-class _NotAllowed(StoreError):
-    """The state machine has no such event there."""
 
 
 def request(
@@ -144,7 +141,7 @@ def close(db: Session, session_id: int, turn_ids: Sequence[int], at: str) -> Non
         receipt = Receipt(status, _LOST if started else "Not run.")
         try:
             finish(db, session_id, each, kind, receipt, text, (), at, Origin.PROGRAM)
-        except _NotAllowed:
+        except NotAllowed:
             # Somebody has put events there that follow no rule: it stays as it is, and shows as unreadable.
             continue
 
@@ -222,10 +219,7 @@ def _add(db: Session, execution: Execution, event: LedgerEvent) -> int:
     known = [_KINDS[kind] for _, kind in sorted(stored) if kind in _KINDS]
     newest = known[-1] if known else None
     if not may_follow(newest, event.kind):
-        raise _NotAllowed(
-            f"Call {execution.id} is {newest or 'unknown'}; that it is {event.kind} can't follow.",
-            "Nothing was written.",
-        )
+        raise NotAllowed(execution.id, newest, event.kind)
     detail = canonical(event.detail)
     row = ExecutionEventRow(
         execution_id=execution.id,
@@ -245,7 +239,5 @@ def _as_stored(db: Session, session_id: int, execution: Execution) -> Execution:
     columns = select(ExecutionRow.session_id, ExecutionRow.turn_id, ExecutionRow.entry_id)
     row = db.execute(columns.where(ExecutionRow.id == execution.id)).one_or_none()
     if row is None or row[0] != session_id:
-        raise _NotAllowed(
-            f"Call {execution.id} is not in the ledger of this session.", "Nothing was written."
-        )
+        raise StoreError(f"This session has no call {execution.id}.", "Nothing was written.")
     return replace(execution, session_id=session_id, turn_id=row[1], entry_id=row[2])
