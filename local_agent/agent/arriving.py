@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from local_agent.agent import sentences
@@ -23,6 +24,8 @@ from local_agent.domain.ports import (
 from local_agent.domain.text import ArrivingText, normalise
 
 Emit = Callable[[Event], None]
+
+_BETWEEN = "\n\n"
 
 
 class ArrivingReply:
@@ -60,6 +63,20 @@ class ArrivingReply:
         counted = self.done.usage if self.done is not None else Usage()
         return replace(counted, first_token_seconds=self._first_token_seconds)
 
+    def begin_again(self) -> None:
+        """Another attempt follows: words stay, for they were shown; calls are dropped."""
+        self.done = None
+        self._calls.clear()
+        if self._text:
+            self.take(TextPart(_BETWEEN))
+        elif self._thinking:
+            self.take(ThinkingPart(_BETWEEN))
+
+    def read_as(self, text: str, calls: Sequence[ToolCall]) -> None:
+        """Calls were found in the text; ``text`` is what is left of it."""
+        self._text = [text]
+        self._calls = list(calls)
+
     def sent(self) -> None:
         """The request goes out now."""
         self._sent_at = time.monotonic()
@@ -85,7 +102,7 @@ class ArrivingReply:
                 self._refuse_circles(self._text_watch, text)
             case CallPart(call):
                 self._grow(self._phase or Phase.WRITING)
-                self._calls.append(call)
+                self._calls.append(self._with_own_id(call))
             case ProgressPart(phase, done, total):
                 self._phase = phase
                 self._emit(PhaseChanged(phase, done, total))
@@ -95,6 +112,12 @@ class ArrivingReply:
                 self.done = part
             case _:
                 pass
+
+    def _with_own_id(self, call: ToolCall) -> ToolCall:
+        """Two calls of one reply that share an id, or have none, are told apart all the same."""
+        if call.id and all(call.id != other.id for other in self._calls):
+            return call
+        return replace(call, id=f"call_{secrets.token_hex(4)}")
 
     def _grow(self, phase: Phase) -> None:
         self.growth += 1

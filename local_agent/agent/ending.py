@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from local_agent.agent import sentences
 from local_agent.agent.arriving import ArrivingReply
 from local_agent.domain.entries import EntryStatus, TurnStatus
-from local_agent.domain.errors import LocalAgentError, ModelError, StoreError
+from local_agent.domain.errors import LocalAgentError, ModelError, OutcomeUnknown, StoreError
 from local_agent.domain.ports import DonePart, Reply
 
 _NEARLY_FULL = 0.95
@@ -29,13 +29,23 @@ def interrupted() -> Ending:
     return Ending(TurnStatus.INTERRUPTED, EntryStatus.INTERRUPTED, "interrupted")
 
 
+def completed() -> Ending:
+    """What the person ran has come to its end."""
+    return Ending(TurnStatus.SETTLED, EntryStatus.SETTLED, "stop")
+
+
 def failed(error: LocalAgentError) -> Ending:
     """The turn failed; what had arrived counts as interrupted, so that the next request carries it."""
     return Ending(TurnStatus.FAILED, EntryStatus.INTERRUPTED, failure_kind(error), error)
 
 
-def judged(reply: ArrivingReply, *, window: int, max_output: int, may_cut: bool) -> Ending:
-    """The stream ended by itself: settled if it was a whole reply that says something."""
+def judged(
+    reply: ArrivingReply, *, window: int, max_output: int, may_cut: bool, runs_calls: bool = False
+) -> Ending:
+    """The stream ended by itself: settled if it was a whole reply that says something.
+
+    ``runs_calls``: tools were offered, and what it calls is run.
+    """
     if reply.done is None:
         return failed(sentences.cut_off())
     arrived = reply.so_far
@@ -44,20 +54,22 @@ def judged(reply: ArrivingReply, *, window: int, max_output: int, may_cut: bool)
         if arrived.thinking.strip():
             return failed(sentences.only_thinking(at_limit, max_output))
         return failed(sentences.empty())
-    notices = _notices(arrived, reply.done, window, max_output, may_cut)
+    notices = _notices(arrived, reply.done, window, max_output, may_cut, runs_calls)
     return Ending(TurnStatus.SETTLED, EntryStatus.SETTLED, reply.done.reason or "stop", notices=notices)
 
 
 def failure_kind(error: LocalAgentError) -> str:
     """The word by which front ends tell failures apart."""
-    return error.kind if isinstance(error, ModelError | StoreError) else "refused"
+    return error.kind if isinstance(error, ModelError | StoreError | OutcomeUnknown) else "refused"
 
 
-def _notices(arrived: Reply, done: DonePart, window: int, max_output: int, may_cut: bool) -> tuple[str, ...]:
+def _notices(
+    arrived: Reply, done: DonePart, window: int, max_output: int, may_cut: bool, runs_calls: bool
+) -> tuple[str, ...]:
     notices = []
     if done.reason == "length":
         notices.append(sentences.at_limit(max_output))
-    if arrived.calls:
+    if arrived.calls and not runs_calls:
         notices.append(sentences.not_run(arrived.calls))
     tokens = done.usage.prompt_tokens
     if may_cut and tokens is not None and tokens >= window * _NEARLY_FULL:

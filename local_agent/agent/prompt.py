@@ -28,8 +28,8 @@ You can't open files, run commands or use the network."""
 
 # Short, and nothing absolute: a model of four billion parameters keeps a few plain habits at most.
 _WORKING = """\
-You are a helpful assistant that works with tools. Answer in the language of the question, in Markdown, briefly \
-and exactly.
+You are a helpful assistant that works with tools. \
+Answer in the language of the question, in Markdown, briefly and exactly.
 Work step by step:
 - Answer without tools what needs none.
 - Search and read before you change: read a file right before you edit it.

@@ -57,6 +57,8 @@ class Finding:
     pending: Pending
     lines: tuple[str, ...]
     proposal: Evidence | None
+    looked_at: str
+    """UTC, RFC 3339."""
 
     @property
     def execution(self) -> Execution:
@@ -100,7 +102,7 @@ def find(pending: Pending, seen: Seen, now: str) -> Finding:
         )
     if proposal is None and not seen.running:
         lines.append("What came of it can't be told from here: look yourself.")
-    return Finding(pending, tuple(lines), proposal)
+    return Finding(pending, tuple(lines), proposal, now)
 
 
 def _digests(value: object) -> dict[str, str]:

@@ -1,71 +1,96 @@
-"""One turn at work: question stored, request sent, reply gathered and saved, end recorded."""
+"""One turn at work: question stored, requests sent, calls carried out, end recorded."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
-from typing import Any, TypeVar
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from local_agent.agent import sentences
+from local_agent.agent.approving import Questions
 from local_agent.agent.arriving import ArrivingReply
-from local_agent.agent.ending import Ending, failed, failure_kind, interrupted, judged
+from local_agent.agent.calling import Workplace
+from local_agent.agent.dispatch import run_calls
+from local_agent.agent.ending import Ending, completed, failed, failure_kind, interrupted, judged
+from local_agent.agent.exchange import Exchange, Surrounding
+from local_agent.agent.pacing import Pace
 from local_agent.agent.plan import TurnLimits, TurnPlan
-from local_agent.agent.saving import keep_saving
-from local_agent.agent.silence import watch_silence
-from local_agent.domain.budget import estimate_tokens
-from local_agent.domain.entries import ErrorRecord, TurnStatus
-from local_agent.domain.errors import LocalAgentError, ModelError, StoreError
+from local_agent.agent.rescue import rescued
+from local_agent.agent.shortening import Shortening
+from local_agent.agent.stopping import Stop, Stopped
+from local_agent.domain.approvals import Answer, Authority
+from local_agent.domain.entries import Entry, ErrorRecord, ToolCall, TurnStatus, Usage
+from local_agent.domain.errors import LocalAgentError, StoreError
 from local_agent.domain.events import (
     Event,
     Notice,
     Phase,
     PhaseChanged,
+    ReplyRecorded,
+    ToolRequested,
     TurnEnded,
     TurnFailed,
     TurnStarted,
     UsageReported,
 )
-from local_agent.domain.ports import Backend, Journal, OpenTurn, Outcome, PictureReader, Shown
-from local_agent.domain.requests import Message, build_messages, with_pictures_of
+from local_agent.domain.ledger import Execution
+from local_agent.domain.ports import Backend, Journal, OpenTurn, Outcome, PictureReader
 from local_agent.domain.text import one_line
+from local_agent.domain.tools import Effect, Toolbox
 
-T = TypeVar("T")
-
-# The estimate errs by tens of percent; only what no tokenizer could fit is refused unsent.
-_HOPELESS = 1.5
 _QUESTION_SHOWN = 200
 
 
-class Stopped(Exception):
-    """The person stopped the turn."""
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What the turns of one conversation work with."""
+
+    backend: Backend
+    journal: Journal
+    pictures: PictureReader | None
+    toolbox: Toolbox | None
+    authority: Authority | None
+    limits: TurnLimits
+    recovered: Counter[str]
+    """How many calls were found in texts, by the model's digest."""
 
 
 class RunningTurn:
     """The work of one turn. Its events wait in ``events``; None follows the last one."""
 
-    def __init__(
-        self,
-        backend: Backend,
-        journal: Journal,
-        plan: TurnPlan,
-        limits: TurnLimits,
-        pictures: PictureReader | None = None,
-    ) -> None:
+    def __init__(self, means: Means, plan: TurnPlan) -> None:
         self.events: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._backend = backend
-        self._journal = journal
-        self._pictures = pictures
+        self._means = means
+        self._journal = means.journal
         self._plan = plan
-        self._limits = limits
-        self._stop = asyncio.Event()
+        self._stop = Stop()
+        self._questions = Questions(self._emit, self._stop)
+        self._pace = Pace(plan.max_requests)
+        self._shortening = Shortening()
         self._started = False
         self._reply = ArrivingReply(self._emit)
+        self._usage = Usage()
+        self._around = Surrounding(
+            means.backend,
+            means.journal,
+            means.pictures,
+            plan,
+            means.limits,
+            self._emit,
+            self._stop,
+            offers_tools=None not in (means.toolbox, means.authority) and bool(plan.tools),
+        )
 
     def stop(self) -> None:
         """Ask the turn to end; what has arrived is kept."""
-        if self._started and not self._stop.is_set():
+        if self._started and not self._stop.wanted:
             self._emit(PhaseChanged(Phase.STOPPING))
-        self._stop.set()
+        self._stop.want()
+
+    def answer(self, question_id: str, answer: Answer) -> bool:
+        """Answer what is asked; False when it is not asked any more."""
+        return self._questions.answer(question_id, answer)
 
     async def work(self) -> None:
         """Run the turn to its recorded end. Raises only what is a fault of the program."""
@@ -89,8 +114,8 @@ class RunningTurn:
         """Commit the question; a stop gives up only a write that is still waiting for the database."""
         beginning = asyncio.create_task(self._begun())
         try:
-            await self._first_of({beginning})
-            await asyncio.wait({beginning}, timeout=self._limits.store_within)
+            await self._stop.first_of({beginning})
+            await asyncio.wait({beginning}, timeout=self._means.limits.store_within)
             if not beginning.done():
                 raise Stopped
             return beginning.result()
@@ -101,12 +126,13 @@ class RunningTurn:
         return await self._journal.begin(self._plan.opening())
 
     async def _carry_out(self, turn: OpenTurn) -> None:
-        """Get the reply and record how the turn ended, whatever happens on the way."""
+        """Work through to the answer, and record how the turn ended, whatever happens on the way."""
         ending = interrupted()
         try:
-            await self._exchange(turn)
-            plan = self._plan
-            ending = judged(self._reply, window=plan.window, max_output=plan.max_output, may_cut=plan.may_cut)
+            if self._plan.command is not None:
+                ending = await self._run_command(turn, self._plan.command)
+            else:
+                ending = await self._answered(turn)
         except (Stopped, asyncio.CancelledError):
             pass
         except LocalAgentError as error:
@@ -114,67 +140,94 @@ class RunningTurn:
         finally:
             await self._settle(turn, ending)
 
-    async def _exchange(self, turn: OpenTurn) -> None:
-        """Stream the reply beside its saver and its clocks until one of them ends it."""
+    async def _run_command(self, turn: OpenTurn, command: ToolCall) -> Ending:
+        """What the person runs: nobody is asked, and no model."""
+        executions = await self._journal.requested(turn)
+        await self._run([command], executions, None)
+        return completed()
+
+    async def _answered(self, turn: OpenTurn) -> Ending:
+        """Ask, and carry out what the replies call for, until one calls for nothing."""
         if self._plan.refusal is not None:
             raise self._plan.refusal
-        plan, limits, reply = self._plan, self._limits, self._reply
-        every, limit = limits.tell_silence_every, plan.watchdog_seconds
-        asking = asyncio.create_task(self._ask_whether_loaded())
-        answering = asyncio.create_task(self._stream(turn))
-        deciding = {
-            answering,
-            asyncio.create_task(keep_saving(self._journal, turn, reply, limits.save_every)),
-            asyncio.create_task(
-                watch_silence(self._backend, plan.model, reply, self._emit, every=every, limit=limit)
-            ),
-        }
+        leaf = turn.question.id
+        while True:
+            self._pace.take_request()
+            ending = await self._replied(turn, leaf)
+            if ending.error is not None or not (self._around.offers_tools and self._reply.so_far.calls):
+                return ending
+            leaf = (await self._carry_out_calls(turn, ending)).id
+
+    async def _replied(self, turn: OpenTurn, leaf: int) -> Ending:
+        """One request and its reply, up to ``leaf``."""
+        exchange = Exchange(self._around, turn, leaf, self._shortening)
+        self._reply = exchange.reply
         try:
-            ended = await self._first_of(deciding)
+            await exchange.run()
         finally:
-            await self._end({asking, *deciding})
-        if reply.done is not None:
+            if self._reply.done is not None:
+                self._usage = self._reply.usage
+                self._emit(UsageReported(self._usage, self._plan.window))
+        plan, offers = self._plan, self._around.offers_tools
+        if offers and self._reply.done is not None:
+            self._rescue()
+        return judged(
+            self._reply,
+            window=plan.window,
+            max_output=plan.max_output,
+            may_cut=plan.may_cut,
+            runs_calls=offers,
+        )
+
+    def _rescue(self) -> None:
+        """Read calls out of the text of a reply that has no others."""
+        arrived = self._reply.so_far
+        found = None if arrived.calls else rescued(arrived.text, self._plan.tools)
+        if found is None:
             return
-        for task in ended:
-            task.result()
-        if answering not in ended:
-            raise Stopped
+        self._reply.read_as(found.text, found.calls)
+        counts, key = self._means.recovered, self._plan.model_digest or self._plan.model
+        if not counts[key]:
+            self._emit(Notice(sentences.recovered(self._plan.model, len(found.calls))))
+        counts[key] += len(found.calls)
 
-    async def _stream(self, turn: OpenTurn) -> None:
-        path = await self._journal.model_path(turn.question.id)
-        # Of a path of 100,000 entries this takes most of a second.
-        messages = await asyncio.to_thread(build_messages, self._plan.system_prompt, path)
-        estimate = estimate_tokens(messages)
-        if estimate > self._plan.window * _HOPELESS:
-            raise sentences.too_long(estimate, self._plan.window)
-        shown = await self._shown(messages)
-        self._reply.sent()
-        async with aclosing(self._backend.stream(self._plan.request(shown))) as parts:
-            async for part in parts:
-                self._reply.take(part)
-                if self._reply.done is not None:
-                    return
+    async def _carry_out_calls(self, turn: OpenTurn, ending: Ending) -> Entry:
+        """Record the reply, and carry out its calls; the entry that holds them."""
+        for text in ending.notices:
+            self._emit(Notice(text))
+        reply = self._reply.so_far
+        effects = {spec.name: spec.effect for spec in self._plan.tools}
+        entry, executions = await self._journal.record(
+            turn, reply, [effects.get(call.name, Effect.UNKNOWN) for call in reply.calls]
+        )
+        self._reply = ArrivingReply(self._emit)
+        self._emit(ReplyRecorded(entry))
+        await self._run(entry.calls, executions, self._means.authority)
+        return entry
 
-    async def _shown(self, messages: tuple[Message, ...]) -> Shown:
-        """The messages with the bytes of their pictures, and without those that can't go along."""
-        if not any(message.pictures for message in messages):
-            return Shown(messages)
-        if self._pictures is None:
-            return Shown(with_pictures_of(messages, ()))
-        shown = await self._pictures.shown(messages, self._plan.model, sees=self._plan.sees)
-        for notice in shown.notices:
-            self._emit(Notice(notice))
-        return shown
-
-    async def _ask_whether_loaded(self) -> None:
-        try:
-            self._reply.found_loaded(await self._backend.loaded(self._plan.model))
-        except ModelError:
-            self._reply.found_loaded(None)
+    async def _run(
+        self, calls: Sequence[ToolCall], executions: Sequence[Execution], authority: Authority | None
+    ) -> None:
+        """Carry out calls. Raises ``Stopped``, and ``LocalAgentError`` when the turn must not go on."""
+        for execution in executions:
+            self._emit(ToolRequested(execution))
+        means, toolbox = self._means, self._means.toolbox
+        if toolbox is None:
+            raise LocalAgentError("Nothing can be run here: there are no tools.")
+        place = Workplace(
+            toolbox,
+            authority,
+            self._plan.mode,
+            means.journal,
+            self._questions,
+            self._emit,
+            self._stop,
+            means.limits,
+        )
+        self._pace.note(await run_calls(place, calls, executions))
+        self._stop.heed()
 
     async def _settle(self, turn: OpenTurn, ending: Ending) -> None:
-        if self._reply.done is not None:
-            self._emit(UsageReported(self._reply.usage, self._plan.window))
         for text in ending.notices:
             self._emit(Notice(text))
         status, reason, error, entry = ending.status, ending.stop_reason, ending.error, None
@@ -194,7 +247,7 @@ class RunningTurn:
             entry_status=ending.entry_status,
             stop_reason=ending.stop_reason,
             reply=self._reply.so_far,
-            usage=self._reply.usage,
+            usage=self._reply.usage if self._reply.started else self._usage,
             error=self._error_record(turn, ending.error) if ending.error is not None else None,
         )
 
@@ -206,28 +259,9 @@ class RunningTurn:
             raw=error.raw,
             question=one_line(first_line, _QUESTION_SHOWN),
             model=self._plan.model,
-            provider=self._backend.kind,
+            provider=self._means.backend.kind,
             turn_id=turn.id,
         )
-
-    async def _first_of(self, tasks: set[asyncio.Task[T]]) -> set[asyncio.Task[T]]:
-        """Wait for the first of the tasks, or for a stop; returns those that are done."""
-        stopping = asyncio.create_task(self._stop.wait())
-        waited: set[asyncio.Task[Any]] = {stopping, *tasks}
-        try:
-            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopping.cancel()
-        return {task for task in tasks if task.done()}
-
-    async def _end(self, tasks: set[asyncio.Task[None]]) -> None:
-        """Cancel tasks and wait for them, but no longer than a person does who pressed stop."""
-        for task in tasks:
-            task.cancel()
-        ended, _ = await asyncio.wait(tasks, timeout=self._limits.stop_within)
-        for task in ended:
-            if not task.cancelled():
-                task.exception()  # the ones that decide are raised; asyncio would log the others
 
     def _tell_failure(self, error: LocalAgentError) -> None:
         self._emit(TurnFailed(failure_kind(error), error.line, error.hint, error.raw))

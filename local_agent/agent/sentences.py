@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from local_agent.domain.entries import ToolCall
-from local_agent.domain.errors import ModelError, ModelErrorKind
+from local_agent.domain.errors import ModelError, ModelErrorKind, OutcomeUnknown
 from local_agent.domain.text import one_line
 
 _KEPT = "What arrived is kept; retry to ask again."
@@ -18,8 +18,14 @@ def cut_off() -> ModelError:
     return ModelError(ModelErrorKind.CUT_OFF, "The reply was cut off before the model was done.", _KEPT)
 
 
-def empty() -> ModelError:
-    """A whole reply with nothing in it."""
+def empty(at_limit: bool = False, max_output: int = 0) -> ModelError:
+    """A whole reply with nothing in it; at its limit it was in the middle of a call."""
+    if at_limit:
+        return ModelError(
+            ModelErrorKind.EMPTY,
+            f"The reply reached its limit of {max_output:,} tokens before anything of it could be used.",
+            "Raise model.max_output, or ask for smaller steps.",
+        )
     return ModelError(
         ModelErrorKind.EMPTY, "The model sent an empty reply.", "Retry, or choose another model."
     )
@@ -65,6 +71,55 @@ def too_long(tokens: int, window: int) -> ModelError:
         f"This needs about {tokens:,} tokens and the context window holds {window:,}: it was not sent.",
         "Shorten the question, start a new conversation, or set a larger ollama.num_ctx.",
     )
+
+
+def out_of_requests(made: int) -> ModelError:
+    """The turn has made all the requests that it may."""
+    return ModelError(
+        ModelErrorKind.LIMIT,
+        f"The model made {made} requests in this turn and is not done.",
+        "Everything is kept; say “go on” to let it work on.",
+    )
+
+
+def no_progress(made: int) -> ModelError:
+    """A segment of the turn changed nothing."""
+    return ModelError(
+        ModelErrorKind.LIMIT,
+        f"The model made {made} requests in this turn, and the last of them changed nothing.",
+        "Everything is kept; say what to do next, or “go on”.",
+    )
+
+
+def same_call(tool: str, times: int) -> ModelError:
+    """The model tries what has failed before."""
+    return ModelError(
+        ModelErrorKind.REPEATING,
+        f"The same call of {one_line(tool, _NAME_WIDTH)} failed {times} times.",
+        "Everything is kept; say what to do instead.",
+    )
+
+
+def uncertain(tool: str) -> OutcomeUnknown:
+    """A call was begun, and its end is not known."""
+    return OutcomeUnknown(
+        f"What became of a call of {one_line(tool, _NAME_WIDTH)} is not known; the turn ends here.",
+        "Look at it with /recover.",
+    )
+
+
+def asked_again(error: ModelError) -> str:
+    """The model stumbled, and gets another try."""
+    return f"{error.line} It is asked again."
+
+
+def recovered(model: str, count: int) -> str:
+    """Calls were found in the text of a reply."""
+    calls = "a call of a tool" if count == 1 else f"{count} calls of tools"
+    return f"{one_line(model, _NAME_WIDTH)} wrote {calls} as text; it is read as such."
+
+
+SHORTENED = "Older results of tools are left out of what is sent, to fit the context window."
 
 
 def at_limit(max_output: int) -> str:

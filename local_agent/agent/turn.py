@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator
 
-from local_agent.agent.plan import TurnLimits, TurnPlan
-from local_agent.agent.running import RunningTurn
+from local_agent.agent.plan import REQUESTS, REQUESTS_IN_AUTO, TurnLimits, TurnPlan
+from local_agent.agent.running import Means, RunningTurn
+from local_agent.domain.approvals import Answer, Authority
 from local_agent.domain.events import Event
 from local_agent.domain.ports import Backend, Journal, PictureReader
+from local_agent.domain.tools import Toolbox
 
-__all__ = ["Agent", "TurnLimits", "TurnPlan"]
+__all__ = ["REQUESTS", "REQUESTS_IN_AUTO", "Agent", "TurnLimits", "TurnPlan"]
 
 
 class Agent:
@@ -21,13 +24,18 @@ class Agent:
         backend: Backend,
         journal: Journal,
         pictures: PictureReader | None = None,
+        toolbox: Toolbox | None = None,
+        authority: Authority | None = None,
         *,
         limits: TurnLimits | None = None,
+        recovered: Counter[str] | None = None,
     ) -> None:
-        self._backend = backend
-        self._journal = journal
-        self._pictures = pictures
-        self._limits = limits or TurnLimits()
+        """Calls run only with both ``toolbox`` and ``authority``, and where the plan offers tools.
+
+        ``recovered`` counts the calls that were found in texts, by the model's digest.
+        """
+        counts = recovered if recovered is not None else Counter[str]()
+        self._means = Means(backend, journal, pictures, toolbox, authority, limits or TurnLimits(), counts)
         self._running: RunningTurn | None = None
         self._stop_wanted = False
         self._unfinished: set[asyncio.Task[None]] = set()
@@ -40,7 +48,7 @@ class Agent:
         """
         if self._running is not None:
             raise RuntimeError("one turn at a time")
-        turn = self._running = RunningTurn(self._backend, self._journal, plan, self._limits, self._pictures)
+        turn = self._running = RunningTurn(self._means, plan)
         if self._stop_wanted:
             turn.stop()
         work = asyncio.create_task(turn.work())
@@ -61,8 +69,13 @@ class Agent:
     def stop(self) -> None:
         """End the turn that runs (or is about to): its stream ends with an interrupted ``TurnEnded``.
 
-        To be called on the event loop's thread; calling it again changes nothing.
+        What is asked counts as answered with no. To be called on the event loop's thread; calling it again
+        changes nothing.
         """
         self._stop_wanted = True
         if self._running is not None:
             self._running.stop()
+
+    def answer(self, question_id: str, answer: Answer) -> bool:
+        """Answer what the turn asks; False when it is not asked any more."""
+        return self._running is not None and self._running.answer(question_id, answer)

@@ -48,6 +48,7 @@ class ModelErrorKind(StrEnum):
     EMPTY = "empty"
     ONLY_THINKING = "only_thinking"
     REPEATING = "repeating"
+    LIMIT = "limit"
     SILENT = "silent"
     ENGINE = "engine"
     SERVER = "server"
@@ -72,6 +73,12 @@ class CloudConsentNeeded(ModelError):
         self.model = model
         self.where = where
         """Such as ``in Ollama's cloud``."""
+
+
+class OutcomeUnknown(LocalAgentError):
+    """A call was begun and its end is not known; somebody has to look."""
+
+    kind = "outcome_unknown"
 
 
 class StoreError(LocalAgentError):

@@ -1,0 +1,74 @@
+"""Old results of tools give way where a request would not fit: a line each stands for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from local_agent.domain.budget import BYTES_PER_TOKEN
+from local_agent.domain.entries import Entry, Kind, ToolCall
+from local_agent.domain.text import one_line
+
+FULL = 0.75
+"""Of the context window, above which results give way."""
+ROOM = 0.5
+"""Of the window, down to which they do."""
+_WORTH_IT = 400
+"""Bytes that a result must have to give way."""
+_BEGINNING = 300
+"""Characters that stay of the newest results: the model has not read them yet."""
+_TARGET = 80
+
+
+class Shortening:
+    """What is sent in place of results during one turn; what gave way once stays so."""
+
+    def __init__(self) -> None:
+        self.texts: dict[int, str] = {}
+        """By the entry of the result."""
+        self._path: Sequence[Entry] = ()
+        self._all = False
+
+    def fit(self, path: Sequence[Entry], estimate: int, window: int) -> bool:
+        """Leave out what is too much of a request of ``estimate`` tokens; True when that changes it."""
+        self._path = path
+        if not self._all and estimate <= window * FULL:
+            return False
+        excess = (estimate - window * ROOM) * BYTES_PER_TOKEN
+        before = len(self.texts)
+        for result, text in replaceable(path):
+            if not self._all and excess <= 0:
+                break
+            if result.id not in self.texts:
+                self.texts[result.id] = text
+                excess -= _size(result.text) - _size(text)
+        return len(self.texts) > before
+
+    def give_all(self) -> bool:
+        """The server says that it is too much: leave out whatever can be. False when that is done already."""
+        self._all = True
+        return any(result.id not in self.texts for result, _ in replaceable(self._path))
+
+
+def replaceable(path: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
+    """The results of a path that are worth it, oldest first, and what may stand for each."""
+    callers = {entry.id: entry for entry in path if entry.calls}
+    newest = max((entry.id for entry in callers.values() if entry.kind is Kind.ASSISTANT), default=0)
+    for result in sorted((entry for entry in path if entry.kind is Kind.RESULT), key=lambda entry: entry.id):
+        caller = callers.get(result.parent or 0)
+        number = result.call_number or 0
+        if caller is None or number >= len(caller.calls) or _size(result.text) < _WORTH_IT:
+            continue
+        yield result, _stand_in(result, caller.calls[number], caller.id == newest)
+
+
+def _stand_in(result: Entry, call: ToolCall, unread: bool) -> str:
+    arguments = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
+    what = f"{one_line(call.name, _TARGET)} {one_line(arguments, _TARGET)}, {_size(result.text):,} bytes"
+    if unread:
+        return f"{result.text[:_BEGINNING]}\n(The rest of {what}, does not fit. Ask for a smaller part.)"
+    return f"(Left out to save room: {what}. Call it again if you need it.)"
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
