@@ -125,7 +125,7 @@ class Bash:
 
         async def work(around: Surroundings) -> ToolResult:
             if asked.background:
-                return await self._background(command, folder)
+                return await self._background(command, folder, around)
             return await self._foreground(command, folder, around)
 
         return Ready(work, facts, running.drop)
@@ -138,8 +138,8 @@ class Bash:
             shown.finish()
         return await self._result(command, folder)
 
-    async def _background(self, command: Command, folder: Folder) -> ToolResult:
-        if not await self._commands.start_job(command, JOB_PATIENCE):
+    async def _background(self, command: Command, folder: Folder, around: Surroundings) -> ToolResult:
+        if not await self._commands.start_job(command, JOB_PATIENCE, around.stop):
             return await self._result(command, folder)
         text = (
             f"Runs in the background with the id {command.id}. "
@@ -159,9 +159,11 @@ class Bash:
             await self._commands.keep(command)
         lines = [ending_line(command), text]
         if output.lost:
-            lines.append(f"[{output.lost}]")
-        if command.confined and status_of(command) is ResultStatus.FAILED and self._sandbox is not None:
-            lines.append(f"[it ran in the sandbox: {self._sandbox.describe()}]")
+            lines.append(f"[{one_line(output.lost, 160)}]")
+        if command.confined and status_of(command) is ResultStatus.FAILED:
+            lines.append(
+                "[it ran in a sandbox: no network, no home folder, only the workspace can be written]"
+            )
         return ToolResult(
             status_of(command),
             "\n".join(lines),

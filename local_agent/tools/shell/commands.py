@@ -68,10 +68,11 @@ class Command:
             self.ending = await self._end(stop)
             # Somebody who could not be ended may hold the pipe open for good.
             await asyncio.wait({pumping}, timeout=LAST_OUTPUT_SECONDS if self.ending.reaped else 0)
+        except asyncio.CancelledError:
+            self.ending = await self.running.stop()
+            raise
         finally:
             pumping.cancel()
-            if self.ending is None:
-                self.running.abandon()
         return self.ending
 
     async def _end(self, stop: asyncio.Event) -> Ending:
@@ -145,16 +146,29 @@ class Commands:
         for id in ended[:-MOST_KNOWN]:
             self._known.pop(id).output.close()
 
-    async def start_job(self, command: Command, patience: float) -> bool:
-        """Run a command in the background; False when it has come to its end within ``patience`` seconds."""
-        stop = asyncio.Event()
-        running = asyncio.create_task(command.run(stop))
-        await asyncio.wait({running}, timeout=patience)
+    async def start_job(self, command: Command, patience: float, stop: asyncio.Event) -> bool:
+        """Run a command in the background; False when it has come to its end within ``patience`` seconds.
+
+        ``stop`` counts until then.
+        """
+        end = asyncio.Event()
+        running = asyncio.create_task(command.run(end))
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({running, stopping}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            if stop.is_set():
+                end.set()
+                await asyncio.wait({running})
+        except asyncio.CancelledError:
+            running.cancel()
+            raise
+        finally:
+            stopping.cancel()
         if running.done():
             running.result()
             return False
         task = asyncio.create_task(self._see_to_its_end(command, running))
-        self._jobs[command.id] = _Job(command, stop, task)
+        self._jobs[command.id] = _Job(command, end, task)
         self.enter(command)
         return True
 

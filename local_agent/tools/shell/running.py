@@ -105,10 +105,6 @@ class Running:
         except TimeoutError:
             return self._lost()
 
-    def abandon(self) -> None:
-        """End it without waiting."""
-        self._say(b"s")
-
     async def drop(self) -> None:
         """It won't be run."""
         assert self.process.stdin is not None
@@ -133,6 +129,7 @@ class Running:
                     exit_code = status if status >= 0 else 128 - status
                 case "gone":
                     left, remaining = map(int, numbers)
+                    await self.process.wait()
                     return Ending(exit_code, time.monotonic() - self.began, left, remaining, failure)
         return self._lost(exit_code)
 

@@ -74,8 +74,8 @@ class Sandbox:
     def describe(self) -> str:
         """What is confined, one line."""
         return (
-            f"{Path(self.program).name}: only {one_line(str(self.root))} can be written, without its Git hooks "
-            "and settings; the home folder is hidden, /tmp is empty, and there is no network"
+            f"{Path(self.program).name}: only {one_line(str(self.root))} can be written, without its Git "
+            "hooks and settings; the home folder is hidden, /tmp is empty, and there is no network"
         )
 
     def confined(self, command: Sequence[str]) -> list[str]:

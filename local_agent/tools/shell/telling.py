@@ -14,7 +14,7 @@ from local_agent.tools.shell.commands import Cause, Command
 from local_agent.tools.shell.reading import clean, is_binary
 
 STANDS = "effects until then stand"
-NOTES = 500
+NOTES = 640
 """Bytes of a result that are left for what is said about it."""
 SHOWN_EVERY = 0.1
 SHOWN_AT_ONCE = 16 * 1024

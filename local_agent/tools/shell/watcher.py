@@ -74,7 +74,6 @@ class Watch:
 
     def run(self) -> None:
         """Wait for the word, then for the end."""
-        _report(f"ready {self._pid}")
         word = None
         while word is None and not self._gone():
             word = self._control(None)
@@ -179,7 +178,7 @@ def _become(command: list[str], begin: int, watcher: int) -> None:
     number = 127
     try:
         os.setsid()
-        failures = os.dup(REPORTS)  # closed by exec
+        reports = os.dup(REPORTS)  # closed by exec
         nowhere = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nowhere, 0)
         os.dup2(OUTPUT, 1)
@@ -189,12 +188,13 @@ def _become(command: list[str], begin: int, watcher: int) -> None:
                 signal.signal(each, signal.SIG_DFL)
         # Whoever kills the watcher ends the command at least; then nothing is left to find the rest.
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.write(reports, f"ready {os.getpid()}\n".encode())
         if os.getppid() != watcher or os.read(begin, 1) != b"g":
             os._exit(number)
         try:
             os.execvp(command[0], command)
         except OSError as error:
-            os.write(failures, f"failed {error.errno}\n".encode())
+            os.write(reports, f"failed {error.errno}\n".encode())
     finally:
         os._exit(number)
 
@@ -236,3 +236,4 @@ def _listed_by_ps() -> list[tuple[int, int, int]]:
 
 if __name__ == "__main__":
     Watch(sys.argv[1:]).run()
+    os._exit(0)  # there is nothing to tidy up, and somebody waits
