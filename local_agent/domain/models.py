@@ -72,11 +72,6 @@ class ModelInfo:
         return None if self.capabilities is None else "vision" in self.capabilities
 
     @property
-    def can_call(self) -> bool | None:
-        """Whether it can call tools; None when the server is too old to say."""
-        return None if self.capabilities is None else "tools" in self.capabilities
-
-    @property
     def can_call_tools(self) -> bool | None:
         """Whether it can be offered tools; None when the server is too old to say."""
         return None if self.capabilities is None else "tools" in self.capabilities
