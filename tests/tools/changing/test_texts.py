@@ -140,6 +140,7 @@ PYTHON = "def area(width, height):\n\treturn width * height\n\n\nprint(area(2, 3
         ("class Nothing: pass", "x", "nor anything like it"),
         ("5\tprint(area(2, 3))\n6\tprint(area(2, 4))\n", "x", "leave out the line numbers"),
     ],
+    ids=lambda value: value[:20],
 )
 def test_what_can_t_be_replaced_is_said(old: str, new: str, words: str) -> None:
     with pytest.raises(ToolFailed) as failed:
