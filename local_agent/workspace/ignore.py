@@ -162,12 +162,15 @@ def _translated(line: str) -> tuple[bool, str] | None:
 
 
 def _joined(segments: Sequence[str]) -> str:
-    """``**`` is any number of folders; at the end it is everything inside."""
+    """``**`` is any number of folders; at the end it is everything inside.
+
+    The last name has at least one character: ``a/*`` is not ``a/`` itself.
+    """
     parts = []
     *inner, last = segments
     for segment in inner:
         parts.append("(?:.*/)?" if segment == "**" else _segment(segment) + "/")
-    parts.append("[^/].*" if last == "**" and inner else _segment(last))
+    parts.append("[^/].*" if last == "**" and inner else "(?=[^/])" + _segment(last))
     return "".join(parts)
 
 

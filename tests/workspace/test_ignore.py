@@ -37,6 +37,7 @@ PATTERNS = {
     "*": ["a", "b/c"],
     "[bad": ["[bad", "bad"],
     "/": ["a"],
+    "src/*\n!src/keep": ["src/keep", "src/a", "src/b/c"],
     "*\n!keep.txt": ["keep.txt", "drop.txt"],
     "*.txt\n!a.txt\na.*": ["a.txt", "b.txt", "a.c"],
 }
