@@ -69,7 +69,7 @@ def matcher(pattern: str, folder: Folder) -> Matcher:
         raise ToolFailed('A pattern can\'t hold "..": give the folder as path.')
     if plain == "*":
         plain = "/*"
-    lines = [f"\\{line}" if line[:1] in "!#" else line for line in _alternatives(plain)]
+    lines = [f"\\{line}" if line.startswith(("!", "#")) else line for line in _alternatives(plain)]
     rules = rules_from(lines)
     if rules is None or len(lines) >= _BRACES:
         raise ToolFailed(

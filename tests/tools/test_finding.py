@@ -1,0 +1,277 @@
+"""``grep``, ``glob`` and ``ls``: what may be seen is found, the rest is a number."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from local_agent.domain.tools import ResultStatus, ToolFailed
+from local_agent.tools.matching import Matching, TooSlow, required_literal
+from local_agent.tools.output import byte_length
+from tests.tools.calling import Around, box, call, failure, prepared, run
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A small project with everything in it that must not be seen."""
+    root = tmp_path / "project"
+    files = {
+        "README.md": "needle in the readme\n",
+        "src/main.py": "import os\n\n\ndef main():\n    return 'needle'\n",
+        "src/app.ts": "const needle = 1\r\nlet x\r\n",
+        "src/deep/er/x.py": "Needle\n",
+        "src/.env": "TOKEN=needle\n",
+        "src/.env.example": "TOKEN=\n",
+        "private/plan.md": "needle\n",
+        "notes/secret.txt": "needle\n",
+        "notes/open.txt": "nothing\n",
+        "dist/bundle.js": "needle\n",
+        ".git/config": "needle\n",
+        ".gitignore": "dist/\n",
+        ".agentignore": "private/\nsecret.*\n",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(text.encode())
+    (root / "logo.bin").write_bytes(b"\0needle")
+    (root / "wide.txt").write_bytes("\ufeffa needle\n".encode("utf-16-le"))
+    (root / "latin.txt").write_bytes("größe needle\n".encode("latin-1"))
+    os.mkfifo(root / "pipe")
+    (root / "link.py").symlink_to("src/main.py")
+    return root
+
+
+async def test_hits_stand_below_their_files(root: Path) -> None:
+    result = await call(box(root), "grep", pattern="needle")
+    assert result.text.split("\n") == [
+        "[5 hits in 5 files; 3 paths are hidden from tools]",
+        "README.md",
+        "  1: needle in the readme",
+        "latin.txt",
+        "  1: größe needle",
+        "src/app.ts",
+        "  1: const needle = 1",
+        "src/main.py",
+        "  5:     return 'needle'",
+        "wide.txt",
+        "  1: a needle",
+    ]
+    assert result.summary == "5 hits in 5 files"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "files"),
+    [
+        ({"pattern": "needle", "ignore_case": True, "path": "src"}, ["app.ts", "deep/er/x.py", "main.py"]),
+        ({"pattern": "NEEDLE", "ignore_case": "true", "glob": "*.py"}, ["deep/er/x.py", "main.py"]),
+        ({"pattern": "needle", "glob": "src/**/*.{py,ts}"}, ["app.ts", "main.py"]),
+        ({"pattern": "needle", "path": "src/main.py"}, ["main.py"]),
+        ({"pattern": r"= \d$"}, ["app.ts"]),
+        ({"pattern": "^def \\w+\\("}, ["main.py"]),
+        ({"pattern": "größe"}, []),
+    ],
+)
+async def test_a_search_keeps_to_what_is_asked_for(
+    root: Path, arguments: dict[str, object], files: list[str]
+) -> None:
+    lines = (await call(box(root), "grep", **arguments)).text.split("\n")[1:]
+    found = [line for line in lines if not line.startswith(" ")]
+    assert found == ([f"src/{name}" for name in files] or ["latin.txt"])
+
+
+async def test_what_is_not_found_is_an_answer(root: Path) -> None:
+    tools = box(root)
+    result = await call(tools, "grep", pattern="nowhere", path="notes")
+    assert (result.status, result.text) == ("ok", "[no hits in 1 file; 1 path is hidden from tools]")
+    assert (
+        await call(tools, "glob", pattern="*.rs")
+    ).text == "[no paths for *.rs; 2 paths are hidden from tools]"
+
+
+async def test_a_wrong_pattern_is_given_back_as_plain_text(root: Path) -> None:
+    said = await failure(box(root), "grep", pattern="main(")
+    assert said.startswith("The pattern is no regular expression: missing ), unterminated subpattern")
+    assert said.endswith(r'To find it as it stands: {"pattern": "main\\("}')
+    assert "one line of 1 to 1,000" in await failure(box(root), "grep", pattern="")
+    assert "is no pattern for paths" in await failure(box(root), "grep", pattern="x", glob="**/**/**/**/x")
+    assert "There is no nowhere." in await failure(box(root), "grep", pattern="x", path="nowhere")
+    assert "a pipe or a device" in await failure(box(root), "grep", pattern="x", path="pipe")
+
+
+async def test_more_hits_than_fit_are_counted_and_kept(root: Path) -> None:
+    (root / "many.log").write_text("".join(f"error {number}\n" for number in range(3_000)))
+    tools = box(root, result_bytes=2_048)
+    result = await call(tools, "grep", pattern="error")
+    assert byte_length(result.text) <= 2_048
+    head, *lines = result.text.split("\n")
+    shown = len(lines) - 1
+    assert head.startswith(f"[3,000 hits in 1 file; the first {shown} here: narrow the search for the rest")
+    kept = tools.folder.outputs.get(result.output).decode()
+    assert kept.split("\n")[:3] == ["many.log", "  1: error 0", "  2: error 1"]
+    assert result.size == len(kept)
+    three = await call(tools, "grep", pattern="error", max=3)
+    assert three.text.split("\n")[1:] == ["many.log", "  1: error 0", "  2: error 1", "  3: error 2"]
+
+
+async def test_a_long_line_is_cut_around_its_match(root: Path) -> None:
+    (root / "min.js").write_text("x" * 2_000_000 + "findme" + "y" * 2_000_000)
+    line = (await call(box(root), "grep", pattern="findme")).text.split("\n")[2]
+    assert line.startswith("  1: " + "x" * 100 + "findme" + "y" * 10)
+    assert line.endswith("… [cut: this line has 4,000,006 characters]")
+    assert len(line) < 400
+
+
+async def test_an_expression_without_an_end_is_stopped(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local_agent.tools.matching.SECONDS", 0.3)
+    (root / "a.txt").write_text("a" * 60 + "!\n")
+    tools = box(root)
+    said = await failure(tools, "grep", pattern="(a+)+$", path="a.txt")
+    assert said == "The pattern takes too long in a.txt. Use a simpler one, without repeats in repeats."
+    # The other files are searched all the same.
+    result = await call(tools, "grep", pattern="(a+)+$|needle$")
+    assert "the pattern takes too long in 1 file" in result.text
+    assert "wide.txt\n  1: a needle" in result.text
+
+
+async def test_a_stop_ends_a_search_at_once(root: Path) -> None:
+    (root / "a.txt").write_text("a" * 60 + "!\n")
+    tools, around = box(root), Around()
+    intent = await prepared(tools, "grep", pattern="(a+)+$")
+    around.stop.set()
+    began = time.monotonic()
+    assert (await run(tools, intent, around)).status is ResultStatus.CANCELLED
+    assert time.monotonic() - began < 0.15
+
+
+def test_nothing_is_left_of_a_search_that_was_stopped(root: Path) -> None:
+    ended = threading.Event()
+    with Matching("(a+)+$", False, ended) as matching:
+        assert matching.search(b"aaa", "utf-8").lines == 1
+        worker = matching._worker
+        assert worker is not None
+        threading.Timer(0.1, ended.set).start()
+        with pytest.raises(TooSlow):
+            matching.search(b"a" * 60 + b"!", "utf-8")
+        assert worker.poll() is not None
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.text(alphabet="ab.*+?\\d^$x1", max_size=8), st.lists(st.text(alphabet="abx1d", max_size=6), max_size=5)
+)
+def test_no_line_is_missed_for_want_of_a_literal(pattern: str, lines: list[str]) -> None:
+    try:
+        compiled = re.compile(pattern)
+    except re.error:
+        return
+    literal = required_literal(pattern)
+    assert all(literal in line for line in lines if compiled.search(line))
+
+
+def test_literals_are_found_where_they_are_plain() -> None:
+    cases = {
+        "def main": "def main",
+        r"def \w+_tool\b": "_tool",
+        r"foo\.bar\(x\)": "foo.bar(x)",
+        "colou?r": "colo",
+        "a+bc": "bc",
+        "a|b": "",
+        "(abc)": "",
+        r"\x41bc": "",
+        "ab{2}": "",
+        r"\d\d": "",
+    }
+    assert {pattern: required_literal(pattern) for pattern in cases} == cases
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "found"),
+    [
+        ("*.py", "", ["link.py", "src/deep/er/x.py", "src/main.py"]),
+        ("**/*.py", "src", ["src/deep/er/x.py", "src/main.py"]),
+        ("src/*.py", "", ["src/main.py"]),
+        ("*.py", "src/deep", ["src/deep/er/x.py"]),
+        ("main.*", "", ["src/main.py"]),
+        ("src/*", "", ["src/.env.example", "src/app.ts", "src/deep/", "src/main.py"]),
+        ("*.{ts,md}", "", ["README.md", "src/app.ts"]),
+        ("er/", "", ["src/deep/er/"]),
+        ("bundle.js", "", []),
+        ("secret.txt", "", []),
+        ("plan.md", "", []),
+        ("config", "", []),
+        ("!x", "", []),
+        ("[", "", []),
+    ],
+)
+async def test_patterns_mean_paths(root: Path, pattern: str, path: str, found: list[str]) -> None:
+    text = (await call(box(root), "glob", pattern=pattern, path=path)).text
+    assert text.split("\n")[1:] == found
+
+
+async def test_a_pattern_may_be_written_from_the_root_and_never_leads_out(root: Path) -> None:
+    tools = box(root)
+    assert (await call(tools, "glob", pattern=f"{root}/src/*.ts")).text.endswith("\nsrc/app.ts")
+    assert 'can\'t hold "..": give the folder as path' in await failure(tools, "glob", pattern="../*")
+    assert "is no pattern" in await failure(tools, "glob", pattern="")
+    assert "is no pattern" in await failure(tools, "glob", pattern="{a,b}" * 10)
+    assert "is no folder: use read" in await failure(tools, "glob", pattern="*", path="README.md")
+
+
+async def test_many_paths_are_cut_and_kept(root: Path) -> None:
+    for number in range(500):
+        (root / f"file_{number:03}.txt").touch()
+    tools = box(root, result_bytes=2_048)
+    result = await call(tools, "glob", pattern="file_*.txt")
+    assert byte_length(result.text) <= 2_048
+    assert result.text.startswith("[500 paths for file_*.txt, the first 134 here: narrow the pattern for")
+    assert len(tools.folder.outputs.get(result.output).split(b"\n")) == 500
+
+
+async def test_a_folder_is_listed_with_sizes_and_what_is_hidden_is_a_number(root: Path) -> None:
+    tools = box(root)
+    assert (await call(tools, "ls", path="src")).text.split("\n") == [
+        "[src: 4 names; 1 path is hidden from tools]",
+        "deep/",
+        ".env.example  7 B",
+        "app.ts  25 B",
+        "main.py  44 B",
+    ]
+    assert (await call(tools, "ls")).text.split("\n") == [
+        "[.: 12 names; 1 path is hidden from tools]",
+        ".git/  (ignored)",
+        "dist/  (ignored)",
+        "notes/",
+        "src/",
+        ".agentignore  18 B",
+        ".gitignore  6 B",
+        "README.md  21 B",
+        "latin.txt  13 B",
+        "link.py  (link)",
+        "logo.bin  7 B",
+        "pipe  (no file)",
+        "wide.txt  20 B",
+    ]
+    assert "main.py is no folder: use read" in await failure(tools, "ls", path="src/main.py")
+    assert "is kept from tools: an .agentignore hides it" in await failure(tools, "ls", path="private")
+    (root / "none").mkdir()
+    assert (await call(tools, "ls", path="none/")).text == "[none: 0 names]"
+
+
+async def test_an_agentignore_holds_whatever_a_gitignore_brings_back(root: Path) -> None:
+    (root / "notes" / ".gitignore").write_text("!secret.txt\n")
+    tools = box(root)
+    for name, arguments in {
+        "glob": {"pattern": "secret*"},
+        "grep": {"pattern": "needle", "path": "notes"},
+        "ls": {"path": "notes"},
+    }.items():
+        assert "secret.txt" not in (await call(tools, name, **arguments)).text
+    with pytest.raises(ToolFailed, match=r"\.agentignore hides it"):
+        await prepared(tools, "read", path="notes/secret.txt")
