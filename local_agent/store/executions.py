@@ -169,7 +169,7 @@ def _grouped(rows: Iterable[T], order: Callable[[T], object]) -> dict[str, list[
 def _calls(db: Session, where: ColumnElement[bool]) -> Calls:
     query = select(EntryRow.id, EntryRow.calls)
     query = query.where(EntryRow.id.in_(select(ExecutionRow.entry_id).where(where)))
-    return {key: calls_or_none(text) for key, text in _all(lambda: db.execute(query).tuples())}
+    return {key: calls_or_none(text) for key, text in _all(lambda: db.execute(query).all())}
 
 
 def _bare(

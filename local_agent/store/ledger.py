@@ -215,7 +215,7 @@ def _require_open_to(execution: Execution | None, key: str, evidence: Evidence) 
 def _add(db: Session, execution: Execution, event: LedgerEvent) -> int:
     """Add one event if the state machine allows it; its number."""
     mine = ExecutionEventRow.execution_id == execution.id
-    stored = db.execute(select(ExecutionEventRow.number, ExecutionEventRow.kind).where(mine)).tuples()
+    stored = db.execute(select(ExecutionEventRow.number, ExecutionEventRow.kind).where(mine)).all()
     known = [_KINDS[kind] for _, kind in sorted(stored) if kind in _KINDS]
     newest = known[-1] if known else None
     if not may_follow(newest, event.kind):

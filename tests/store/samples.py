@@ -7,9 +7,11 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from local_agent.domain.entries import EntryStatus, ErrorRecord, TurnStatus, Usage
+from local_agent.domain.entries import EntryStatus, ErrorRecord, ToolCall, TurnStatus, Usage
+from local_agent.domain.ledger import EventKind, Evidence, Execution, Observation, Receipt, Source
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
 from local_agent.domain.sessions import NewSession
+from local_agent.domain.tools import Effect
 from local_agent.store.held import HeldSession
 from local_agent.store.store import Store
 
@@ -98,3 +100,31 @@ def fill(path: Path, session_id: int, count: int, *, says: Callable[[int], str] 
             (top + count, top + count, session_id),
         )
         db.commit()
+
+
+READ = ToolCall("c1", "read", {"path": "notes.md"})
+BASH = ToolCall("c2", "bash", {"command": "make test"})
+WANTED = Reply("Let me look.", calls=(READ, BASH))
+EFFECTS = Effect.READ_ONLY, Effect.EFFECTFUL
+FOUND = Evidence(
+    Observation.EFFECT_APPLIED,
+    Source.WORKSPACE_ARTIFACT,
+    "build/report.txt",
+    "The report is there.",
+    "2026-11-30T12:00:00Z",
+)
+
+
+async def wanting(store: Store, title: str = "With tools") -> tuple[HeldSession, OpenTurn, list[Execution]]:
+    """A session whose first turn has asked for two calls: one that reads, and one that has an effect."""
+    held, turn = await store.create(new_session(title), opening())
+    _, calls = await held.record(turn, WANTED, EFFECTS)
+    return held, turn, list(calls)
+
+
+async def run_call(held: HeldSession, call: Execution, text: str = "Done.") -> Execution:
+    """Start a call and complete it."""
+    started = await held.start(call, {"target": "notes.md", "pid": 4711})
+    receipt = Receipt("ok", "1 line", exit_code=0, seconds=0.5)
+    done, _ = await held.finish(started, EventKind.COMPLETED, receipt, text, ())
+    return done
