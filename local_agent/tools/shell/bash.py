@@ -157,16 +157,16 @@ class Bash:
         # What was cleaned away for the model is there for the person.
         if output.size and (cut or text.encode() != output.whole):
             await self._commands.keep(command)
-        lines = [ending_line(command), text]
+        notes = []
         if output.lost:
-            lines.append(f"[{one_line(output.lost, 160)}]")
+            notes.append(f"[{one_line(output.lost, 160)}]")
         if command.confined and status_of(command) is ResultStatus.FAILED:
-            lines.append(
+            notes.append(
                 "[it ran in a sandbox: no network, no home folder, only the workspace can be written]"
             )
         return ToolResult(
             status_of(command),
-            "\n".join(lines),
+            "\n".join([ending_line(command), text.removesuffix("\n") if notes else text, *notes]),
             f"exit {exit_words(ending.exit_code)}, {seconds_words(ending.seconds)}",
             exit_code=ending.exit_code,
             size=output.size if command.digest or cut else None,

@@ -135,9 +135,7 @@ class Commands:
         """Raise ``ToolFailed`` when no more may run in the background."""
         if len(self._jobs) >= MOST_JOBS:
             ids = ", ".join(self._jobs)
-            raise ToolFailed(
-                f"{MOST_JOBS} jobs run in the background already. End one with bash_stop: {ids}."
-            )
+            raise ToolFailed(f"{MOST_JOBS} commands run in the background. End one with bash_stop: {ids}.")
 
     def enter(self, command: Command) -> None:
         """Remember a command, so that its output can be asked for."""

@@ -26,8 +26,8 @@ class Shell:
     """The shell of a conversation in ``root``; outputs are kept beside it."""
 
     def __init__(self, root: Path, result_bytes: int = 8_192, sandbox: Sandbox | None = None) -> None:
-        self.root = root
-        self.outputs = ObjectFolder(root.parent / "outputs")
+        self.root = root.resolve()
+        self.outputs = ObjectFolder(self.root.parent / "outputs")
         self.ended: list[Command] = []
         self.commands = Commands(self.outputs, self._note_end)
         folder = Folder(root, self.outputs, result_bytes)
@@ -72,7 +72,7 @@ async def until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
 
 
 def asleep(name: str) -> list[int]:
-    """The processes of this machine that sleep for ``name`` seconds: a number that is used once names them."""
+    """The processes of this machine that sleep for ``name`` seconds, a number that names them."""
     command = ["ps", "-A", "-o", "pid=,stat=,args="]
     rows = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     fields = [row.split(None, 2) for row in rows]

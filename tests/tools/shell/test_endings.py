@@ -151,13 +151,15 @@ def run_for_good(root: str, command: str) -> None:
     asyncio.run(_run_for_good(Path(root), command))
 
 
+def in_a_program_of_its_own(folder: Path, command: str) -> subprocess.Popen[bytes]:
+    call = f"from {__name__} import run_for_good as f; f({str(folder)!r}, {command!r})"
+    return subprocess.Popen([sys.executable, "-c", call], cwd=ROOT)
+
+
 @pytest.mark.parametrize("command", OUTLIVING)
 async def test_nothing_outlives_a_killed_program_by_two_seconds(tmp_path: Path, command: str) -> None:
     name = a_sleep()
-    call = (
-        f"from {__name__} import run_for_good as f; f({str(tmp_path)!r}, {command.replace('{name}', name)!r})"
-    )
-    program = subprocess.Popen([sys.executable, "-c", call], cwd=ROOT)
+    program = in_a_program_of_its_own(tmp_path, command.replace("{name}", name))
     try:
         await until(lambda: len(asleep(name)) >= 2)
     finally:
