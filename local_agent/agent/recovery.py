@@ -16,7 +16,7 @@ from local_agent.domain.ledger import EventKind, Evidence, Execution, Observatio
 from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
 from local_agent.domain.times import local_time
-from local_agent.domain.tools import Effect
+from local_agent.domain.tools import FOLDER, Effect
 
 SET_LIMIT = 100
 """How many are settled at once."""
@@ -88,6 +88,9 @@ def find(pending: Pending, seen: Seen, now: str) -> Finding:
     execution = pending.execution
     files = files_of(execution)
     lines = [_began(execution)]
+    if not execution.readable:
+        lines.append("What is stored of it is not what the program wrote, so nothing is made of it.")
+        return Finding(pending, tuple(lines), None, now)
     if seen.running is not None:
         lines.append(_process_line(execution, seen.running))
     if files:
@@ -130,7 +133,8 @@ def _file_line(path: str, before: str, after: str, seen: Seen, root: str) -> str
     if now is None:
         return f"{name} can't be read."
     if now == after:
-        return f"{name} is gone, as it was to be." if not after else f"{name} holds what it was to hold."
+        there = "is a folder now" if after == FOLDER else "holds what it was to hold"
+        return f"{name} {there}." if after else f"{name} is gone, as it was to be."
     if now == before:
         return f"{name} is not there, as before." if not before else f"{name} is as it was before."
     return f"{name} is not there." if not now else f"{name} is neither as before nor as it was to become."
@@ -174,6 +178,8 @@ def _evidence(observation: Observation, source: Source, reference: str, summary:
 
 
 def _digest_words(digest: str | None) -> str:
+    if digest == FOLDER:
+        return FOLDER
     return f"sha256:{digest[:16]}" if digest else "no file"
 
 

@@ -6,42 +6,63 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from local_agent.agent.recovery import Seen, files_of
 from local_agent.domain.ledger import Execution
+from local_agent.domain.tools import FOLDER
 from local_agent.store.processes import this_process
 
 MOST_PATHS = 50_000
 MOST_SECONDS = 3.0
-MOST_CHANGED = 100
 TICK_SECONDS = 0.02
 """What the time of a file may lag behind the clock."""
 _PIECE = 1 << 20
 _HISTORY = ("logs/HEAD", "packed-refs", "refs/heads", "refs/tags")
 
 
-def look(execution: Execution, workspace_root: str, leave_out: Path) -> Seen:
-    """What there is to see now. Blocks for some seconds at most in a huge folder.
+class Changed(NamedTuple):
+    """What has changed in a folder, and when (seconds since the epoch); ``whole``: all of it was seen."""
+
+    times: tuple[tuple[str, float], ...]
+    whole: bool
+
+    def since(self, moment: float) -> tuple[str, ...] | None:
+        """Names of what changed since then; None when that is nothing, but not everything was seen."""
+        names = tuple(name for name, time in self.times if time >= moment - TICK_SECONDS)
+        return names if names or self.whole else None
+
+
+def look(executions: Sequence[Execution], workspace_root: str, leave_out: Path) -> list[Seen]:
+    """What there is to see now of calls of one workspace. Blocks for some seconds at most in a huge folder.
 
     ``leave_out`` is a folder that this program itself writes to.
     """
-    files = files_of(execution)
-    running = _running(execution)
-    if files:
-        return Seen({path: digest_now(Path(path)) for path in files}, running)
-    since = _moment(execution.started_at)
-    if since is None or running:
-        return Seen(running=running)
-    return Seen(running=running, changed=changed_since(Path(workspace_root), since, leave_out))
+    running = [_running(each) for each in executions]
+    since = [
+        _moment(each.started_at) if not files_of(each) and not runs else None
+        for each, runs in zip(executions, running, strict=True)
+    ]
+    changed = Changed((), whole=False)
+    if moments := [each for each in since if each is not None]:
+        changed = changed_since(Path(workspace_root), min(moments), leave_out)
+    return [
+        Seen(
+            {path: digest_now(Path(path)) for path in files_of(each)},
+            runs,
+            changed.since(begun) if begun is not None else None,
+        )
+        for each, runs, begun in zip(executions, running, since, strict=True)
+    ]
 
 
 def digest_now(path: Path) -> str | None:
-    """SHA-256 of a regular file; empty where nothing is, None for what can't be read or is no file."""
+    """SHA-256 of a regular file, ``FOLDER`` for a folder; empty where nothing is, None for anything else."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
     except (FileNotFoundError, NotADirectoryError):
@@ -50,8 +71,9 @@ def digest_now(path: Path) -> str | None:
         return None
     digest = hashlib.sha256()
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            return FOLDER if stat.S_ISDIR(mode) else None
         while piece := os.read(descriptor, _PIECE):
             digest.update(piece)
     except OSError:
@@ -61,28 +83,24 @@ def digest_now(path: Path) -> str | None:
     return digest.hexdigest()
 
 
-def changed_since(root: Path, since: float, leave_out: Path) -> tuple[str, ...] | None:
-    """What of a folder has changed since then (seconds since the epoch), ignored files too.
-
-    None when nothing was found but not everything was looked at, or the folder is gone.
-    """
-    since -= TICK_SECONDS
+def changed_since(root: Path, since: float, leave_out: Path) -> Changed:
+    """What of a folder has changed since then (seconds since the epoch), ignored files too."""
     end = time.monotonic() + MOST_SECONDS
-    changed: list[str] = []
+    times: list[tuple[str, float]] = []
     if not root.is_dir():
-        return None
-    if _history_changed(root / ".git", since):
-        changed.append("Git's history")
+        return Changed((), whole=False)
+    moved = _history_time(root / ".git")
+    if moved and moved >= since - TICK_SECONDS:
+        times.append(("Git's history", moved))
     for count, path in enumerate(_below(root, leave_out)):
         if count >= MOST_PATHS or time.monotonic() > end:
-            return tuple(changed) or None
+            return Changed(tuple(times), whole=False)
         with suppress(OSError):
             seen = path.lstat()
-            if max(seen.st_ctime, seen.st_mtime) >= since:
-                changed.append(f"{path.relative_to(root)}{'/' * stat.S_ISDIR(seen.st_mode)}")
-        if len(changed) >= MOST_CHANGED:
-            break
-    return tuple(changed)
+            changed = max(seen.st_ctime, seen.st_mtime)
+            if changed >= since - TICK_SECONDS:
+                times.append((f"{path.relative_to(root)}{'/' * stat.S_ISDIR(seen.st_mode)}", changed))
+    return Changed(tuple(times), whole=True)
 
 
 def _below(root: Path, leave_out: Path) -> Iterator[Path]:
@@ -102,12 +120,12 @@ def _below(root: Path, leave_out: Path) -> Iterator[Path]:
         folders = inside
 
 
-def _history_changed(git: Path, since: float) -> bool:
+def _history_time(git: Path) -> float:
+    newest = 0.0
     for name in _HISTORY:
         with suppress(OSError):
-            if (git / name).stat().st_mtime >= since:
-                return True
-    return False
+            newest = max(newest, (git / name).stat().st_mtime)
+    return newest
 
 
 def _running(execution: Execution) -> bool | None:

@@ -26,7 +26,7 @@ from local_agent.agent.recovery import (
 )
 from local_agent.domain.errors import UsageError
 from local_agent.domain.ledger import EventKind, Evidence, Execution, Observation, Pending, Source
-from local_agent.domain.tools import Effect
+from local_agent.domain.tools import FOLDER, Effect
 from local_agent.runtime.probes import changed_since, digest_now, look
 from local_agent.store.clock import utc_now
 
@@ -113,7 +113,16 @@ def test_a_command_is_judged_by_what_changed(
     [{"expected": 1, "intended": []}, {"expected": {"a": 1}, "intended": {"a": None}}, {"pid": "x"}, {}],
 )
 def test_facts_that_are_none_propose_nothing(facts: Mapping[str, object]) -> None:
-    assert find(pending(facts), look(pending(facts).execution, "/nowhere", Path("/")), NOW).proposal is None
+    assert (
+        find(pending(facts), look([pending(facts).execution], "/nowhere", Path("/"))[0], NOW).proposal is None
+    )
+
+
+def test_a_ledger_that_was_changed_by_hand_proposes_nothing() -> None:
+    edited = replace(write_of(a=("1", "2")).execution, readable=False)
+    found = find(Pending(edited, "a1b2c3d", "/w"), Seen({"/w/a": "2"}), NOW)
+    assert found.proposal is None
+    assert "not what the program wrote" in text(found)
 
 
 def test_only_what_began_to_change_something_is_left_open() -> None:
@@ -130,7 +139,7 @@ def test_files_are_hashed_without_following_links_or_waiting_for_pipes(tmp_path:
     assert digest_now(tmp_path / "file") == hashlib.sha256(b"content\r\n").hexdigest()
     assert digest_now(tmp_path / "gone") == ""
     assert digest_now(tmp_path / "file" / "below") == ""
-    assert [digest_now(tmp_path / name) for name in ("link", "pipe", "")] == [None, None, None]
+    assert [digest_now(tmp_path / name) for name in ("link", "pipe", "")] == [None, None, FOLDER]
 
 
 def test_what_changed_since_is_seen_wherever_it_lies(tmp_path: Path) -> None:
@@ -138,16 +147,18 @@ def test_what_changed_since_is_seen_wherever_it_lies(tmp_path: Path) -> None:
     for name in ("src/deep/a.py", "build/out", "home/local-agent.db", ".git/index"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("1")
-    assert changed_since(root, time.time() + 60, home) == ()
-    assert changed_since(tmp_path / "gone", 0.0, home) is None
+    assert changed_since(root, time.time() + 60, home).since(time.time() + 60) == ()
+    assert changed_since(tmp_path / "gone", 0.0, home).since(0.0) is None
     # Files carry the time of the kernel's last tick.
     later = time.time() + 1
     os.utime(root / "build" / "out", (later, later))
-    assert changed_since(root, later - 0.5, home) == ("build/out",)
+    seen = changed_since(root, 0.0, home)
+    assert {name for name, _ in seen.times} == {"src/", "src/deep/", "src/deep/a.py", "build/", "build/out"}
+    assert seen.since(later - 0.5) == ("build/out",)
     (root / ".git" / "logs").mkdir()
     (root / ".git" / "logs" / "HEAD").write_text("moved")
     os.utime(root / ".git" / "logs" / "HEAD", (later, later))
-    assert changed_since(root, later - 0.5, home) == ("Git's history", "build/out")
+    assert changed_since(root, 0.0, home).since(later - 0.5) == ("Git's history", "build/out")
 
 
 def test_a_process_is_known_by_its_start_too() -> None:
@@ -160,11 +171,11 @@ def test_a_process_is_known_by_its_start_too() -> None:
         assert process.stdout is not None
         facts = {"pid": process.pid, "process_start": process.stdout.readline().strip()}
         command = pending(facts, tool="bash", started_at=utc_now()).execution
-        assert look(command, "/nowhere", Path("/")).running is True
+        assert look([command], "/nowhere", Path("/"))[0].running is True
         other = replace(command, facts={**facts, "process_start": "1"})
-        assert look(other, "/nowhere", Path("/")).running is False
+        assert look([other], "/nowhere", Path("/"))[0].running is False
         process.communicate("\n")
-    assert look(command, "/nowhere", Path("/")).running is False
+    assert look([command], "/nowhere", Path("/"))[0].running is False
 
 
 @pytest.mark.parametrize(
