@@ -12,13 +12,21 @@ import pytest
 
 from local_agent.agent.turn import Agent, TurnLimits, TurnPlan
 from local_agent.domain.entries import Entry
-from local_agent.domain.events import Event, TextDelta, ThinkingDelta, TurnEnded, TurnStarted
+from local_agent.domain.events import (
+    Event,
+    ReplyRecorded,
+    TextDelta,
+    ThinkingDelta,
+    TurnEnded,
+    TurnStarted,
+)
 from local_agent.domain.ports import Opening
 from local_agent.domain.sessions import NewSession, SessionInfo
 from local_agent.llm.host import parse_host
 from local_agent.llm.ollama import OllamaBackend
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.store.store import Store
+from tests.agent.small_tools import SmallRules, SmallToolbox
 from tests.support.ollama_server import ModelSpec, OllamaServer
 
 E = TypeVar("E")
@@ -38,6 +46,8 @@ class Bench:
         self._workspace = workspace
         self.journal = ConversationJournal(store, self._birth)
         self.agent = Agent(backend, self.journal)
+        self.toolbox: SmallToolbox | None = None
+        self.rules: SmallRules | None = None
         self.head: int | None = None
 
     @property
@@ -48,7 +58,18 @@ class Bench:
 
     def clocks(self, **limits: float) -> None:
         """Run the next turns by other clocks."""
-        self.agent = Agent(self.backend, self.journal, limits=TurnLimits(**limits))
+        limited = TurnLimits(**limits)
+        self.agent = Agent(
+            self.backend, self.journal, toolbox=self.toolbox, authority=self.rules, limits=limited
+        )
+
+    def equip(self) -> SmallToolbox:
+        """Give the next turns tools that work in a folder of their own."""
+        folder = self._workspace / "work"
+        folder.mkdir()
+        self.toolbox, self.rules = SmallToolbox(folder), SmallRules()
+        self.clocks()
+        return self.toolbox
 
     def plan(self, text: str, **changes: object) -> TurnPlan:
         """The plan of a turn that goes on from the head."""
@@ -59,6 +80,7 @@ class Bench:
             "window": WINDOW,
             "max_output": 1024,
             "system_prompt": "Be brief.",
+            "tools": self.toolbox.specs if self.toolbox is not None else (),
             **changes,
         }
         return TurnPlan(**values)  # type: ignore[arg-type]  # the tests change fields by name
@@ -94,13 +116,19 @@ class Bench:
         match event:
             case TurnStarted(question=question):
                 self.head = question.id
-            case TurnEnded(reply=Entry(id=reply)):
+            case ReplyRecorded(reply=Entry(id=reply)) | TurnEnded(reply=Entry(id=reply)):
                 self.head = reply
             case _:
                 pass
 
     def _birth(self, opening: Opening) -> NewSession:
         return NewSession(str(self._workspace), "A title", "ollama", self.backend.address, opening.model)
+
+
+@pytest.fixture
+def tools(bench: Bench) -> SmallToolbox:
+    """The tools that the turns of ``bench`` have."""
+    return bench.equip()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given, settings
@@ -27,13 +28,15 @@ SPECS = (
     spec("bash", ("command",), command="string", background="boolean"),
     spec("todo", ("items",), items="array"),
 )
-READ = ("read", {"path": "a.txt"})
+Case = tuple[str, Mapping[str, object]]
+
+READ: Case = ("read", {"path": "a.txt"})
 J = '{"name": "read", "arguments": {"path": "a.txt"}}'
-GREP = ("grep", {"pattern": "x"})
+GREP: Case = ("grep", {"pattern": "x"})
 G = '{"name": "grep", "arguments": {"pattern": "x"}}'
 F = "```"
 
-CALLS: list[tuple[str, list[tuple[str, dict[str, object]]], str]] = [
+CALLS: list[tuple[str, list[Case], str]] = [
     # Tagged, with and without words around it.
     (f"<tool_call>{J}</tool_call>", [READ], ""),
     (f"<tool_call>\n{J}\n</tool_call>", [READ], ""),
@@ -189,12 +192,12 @@ NO_CALLS = [
 ]
 
 
-def plain(found: Rescued | None) -> list[tuple[str, dict[str, object]]]:
+def plain(found: Rescued | None) -> list[Case]:
     return [(call.name, dict(call.arguments)) for call in found.calls] if found is not None else []
 
 
 @pytest.mark.parametrize(("text", "calls", "left"), [case for case in CALLS if case[1]])
-def test_texts_that_are_calls(text: str, calls: list[tuple[str, dict[str, object]]], left: str) -> None:
+def test_texts_that_are_calls(text: str, calls: list[Case], left: str) -> None:
     found = rescued(text, SPECS)
     assert plain(found) == calls
     assert found is not None and found.text == left
