@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
@@ -60,6 +61,8 @@ class LocalAgentApp(App[ExitReport | None]):
             self._draw_plainly(ascii_only=ascii_only)
         if settings.ui.motion == "reduced":
             self.animation_level = "none"
+        self.last_key_at = 0.0
+        """When a key was pressed last, on the monotonic clock."""
         self._attention: Attention | None = None
 
     @property
@@ -98,6 +101,8 @@ class LocalAgentApp(App[ExitReport | None]):
         self._end_signals.watch()
 
     async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.Paste):
+            self.last_key_at = monotonic()
         if self._early is not None and isinstance(event, events.Key | events.Paste):
             self._early.append(event)
             return

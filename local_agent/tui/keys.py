@@ -22,5 +22,6 @@ CHAT_BINDINGS: list[BindingType] = [
     Binding("ctrl+s", "command('/sessions')", "Sessions", id="chat.sessions"),
     Binding("ctrl+o", "command('/model')", "Models", id="chat.models"),
     Binding("f4", "command('/pull')", "Fetch a model", id="chat.pull", show=False),
+    Binding("alt+l", "command('/todo')", "Fold what is to be done", id="chat.todo", show=False),
     Binding("alt+t", "command('/think')", "Think more or less", id="chat.think", show=False),
 ]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _HEAVY = (
     "local_agent.runtime.runtime",
+    "local_agent.tui.conversation.stored",
     "local_agent.tui.conversation.turn_view",
     "local_agent.tui.commands.topics",
     "local_agent.llm.ollama",

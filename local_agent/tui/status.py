@@ -48,6 +48,8 @@ def footer_facts(screen: ChatScreen, message: str) -> FooterFacts:
         handle=conversation.handle if conversation is not None else "",
         title=conversation.title if conversation is not None else "",
         saved=saved if screen.runtime is None else screen.runtime.saved,
+        mode=str(conversation.mode) if conversation is not None else "NORMAL",
         busy=screen.busy,
+        asking=bool(screen.query("WaitingPanel")),
         message=message,
     )

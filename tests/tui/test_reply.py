@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from local_agent.domain.entries import Entry, Kind, Origin, Slice, Turn, TurnStatus, Usage
 from local_agent.tui.conversation.copying import copy
-from local_agent.tui.conversation.turn_view import stored_items
+from local_agent.tui.conversation.stored import stored_items
 from local_agent.tui.device.clipboard import COMMON_LIMIT, SENT_AT_MOST, desktop_tool
 from local_agent.tui.look.glyphs import UNICODE
 from local_agent.tui.screens.link import LinkDialog
@@ -138,7 +138,7 @@ async def test_code_and_links_are_reached_by_key(
     monkeypatch.setenv("DISPLAY", ":7")
     async with chatting(home, server.url, size=(60, 30)) as chat:
         await asked(chat, server)
-        await chat.pilot.press("shift+tab")
+        await chat.pilot.press("tab")
         assert isinstance(chat.screen.focused, Reply)
         await until(chat.pilot, lambda: "copy c" in screen_text(chat.pilot))
         await chat.pilot.press("c")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from local_agent.tui.widgets.transcript import Transcript
 from local_agent.tui.widgets.window import Cut, Window
 
 if TYPE_CHECKING:
-    from local_agent.domain.entries import Slice
+    from local_agent.domain.entries import Entry, Slice
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.conversation.find import Find
     from local_agent.tui.widgets.window import Item
@@ -213,7 +214,7 @@ class History:
             return None
 
     async def _items(self, part: Slice) -> list[Item]:
-        from local_agent.tui.conversation.turn_view import (
+        from local_agent.tui.conversation.stored import (
             stored_items,  # Markdown and Pygments: after the first paint
         )
 
@@ -223,10 +224,24 @@ class History:
 
 
 def _bounded(part: Slice) -> Slice:
-    """The newest entries of a part that have no more text than is typeset at once, but two at least."""
-    characters = 0
-    for taken, entry in enumerate(reversed(part.entries)):
+    """The newest entries of a part that have no more text than is typeset at once, but two at least.
+
+    A result is not typeset before somebody looks, and stays with the entry that holds its call.
+    """
+    characters = taken = 0
+    for place in range(len(part.entries) - 1, -1, -1):
+        entry = part.entries[place]
+        if entry.call_number is not None:
+            continue
         characters += len(entry.text)
         if characters > SLICE_CHARACTERS and taken >= 2:
-            return replace(part, entries=part.entries[-taken:], more=True)
+            return replace(part, entries=_behind(part.entries, place), more=True)
+        taken += 1
     return part
+
+
+def _behind(entries: Sequence[Entry], place: int) -> tuple[Entry, ...]:
+    """What comes behind an entry and its results."""
+    return tuple(
+        each for each in entries[place + 1 :] if each.parent != entries[place].id or each.call_number is None
+    )

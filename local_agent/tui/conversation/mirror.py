@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from local_agent.domain.entries import Entry, Slice, TurnStatus
+from local_agent.domain.entries import Entry, Kind, Slice, TurnStatus
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.ports import Reply
@@ -56,17 +56,21 @@ def first_to_draw(shown: Mirrored, seen: Mirrored, mounted: list[int]) -> int | 
     known = set(mounted)
     entries = seen.tail.entries
     for place, entry in enumerate(entries):
+        if entry.kind is Kind.RESULT:
+            continue  # drawn with the entry that holds its call
         if entry.id not in known or _looks(entry, shown) != _looks(entry, seen):
             return place
     # What is mounted behind the tail is on another branch by now.
-    return None if not entries or mounted[-1] == entries[-1].id else len(entries)
+    nodes = [entry.id for entry in entries if entry.kind is not Kind.RESULT]
+    return None if not nodes or mounted[-1] == nodes[-1] else len(entries)
 
 
 def _looks(entry: Entry, at: Mirrored) -> object:
     """What an entry's drawing depends on beside itself."""
     turn = at.tail.turns.get(entry.turn_id) if entry.turn_id is not None else None
+    calls = [at.tail.executions.get((entry.id, number)) for number in range(len(entry.calls))]
     if turn is None:
-        return None
+        return calls
     # What has been written of an answer stands below: that says enough of a turn that nobody ends.
     written = at.holder is not None or not at.reply.empty
-    return turn, at.tail.errors.get(turn.id), turn.status is TurnStatus.RUNNING and written
+    return turn, at.tail.errors.get(turn.id), turn.status is TurnStatus.RUNNING and written, calls

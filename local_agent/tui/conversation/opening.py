@@ -154,6 +154,7 @@ def put_back(screen: ChatScreen, draft: Draft) -> None:
 
 async def _settle_in(screen: ChatScreen, conversation: Conversation, tail: Slice) -> None:
     screen.show_facts()
+    screen.tooling.open(tail.executions[key] for key in sorted(tail.executions))
     if tail.entries:
         screen.greeting.end()
     else:

@@ -1,40 +1,49 @@
-"""Turns events into widgets, and stored entries into the same ones."""
+"""Turns events into widgets."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from time import monotonic
 
 from textual.widget import Widget
 
-from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice, Turn, TurnStatus, Usage
+from local_agent.domain.entries import Entry, Kind, TurnStatus, Usage
 from local_agent.domain.events import (
+    Answered,
+    ApprovalAsked,
     Event,
     Notice,
     Phase,
     PhaseChanged,
+    QuestionAsked,
+    ReplyRecorded,
     SavedAgain,
     SavingFailed,
     Silence,
     TextDelta,
     ThinkingDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolRequested,
+    ToolStarted,
     TurnEnded,
     TurnFailed,
     TurnStarted,
     UsageReported,
 )
+from local_agent.domain.ledger import EventKind
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply as PartialReply
-from local_agent.domain.tree import forgets_pictures, words_of
 from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.tools.asking import Asking
+from local_agent.tui.tools.placing import LiveCalls, ToolEvent
 from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.question import Question
 from local_agent.tui.widgets.remarks import Receipt, Remark, receipt_parts
 from local_agent.tui.widgets.reply import Reply
 from local_agent.tui.widgets.thinking import Thinking
 from local_agent.tui.widgets.transcript import Transcript
-from local_agent.tui.widgets.window import Item, widgets_of
+from local_agent.tui.widgets.window import widgets_of
 
 
 class TurnView:
@@ -50,10 +59,17 @@ class TurnView:
         self._thinking: Thinking | None = None
         self._thought_from = 0.0
         self._reply: Reply | None = None
+        self._calls = LiveCalls(transcript, glyphs)
+        self._asking = Asking(transcript, glyphs)
+        self._answered: Widget | None = None
+        """The last widget of what is stored: what comes behind it belongs to the reply that arrives."""
+        self._recorded = False
+        self._command = False
+        """Whether it is a command of the person's own."""
 
     async def ask(self, prompt: str, pictures: Sequence[Picture] = ()) -> None:
         """Show the question at once; it is stamped when it is stored."""
-        self._question = Question(prompt, glyphs=self._glyphs, pictures=pictures)
+        self._question = self._answered = Question(prompt, glyphs=self._glyphs, pictures=pictures)
         self._phase.begin(characters=len(prompt))
         await self._transcript.add(self._question, entry_id=0)
         self._transcript.follow()
@@ -72,12 +88,14 @@ class TurnView:
                 await self._write(text)
             case TurnEnded():
                 await self._end(event)
+            case ReplyRecorded(reply=reply):
+                await self._record(reply)
             case SavedAgain(ids=ids):
                 self._transcript.window.rename(ids)
             case SavingFailed():
                 pass  # a matter of the whole screen
             case _:
-                await self._remark(event)
+                await self._act(event)
 
     async def fail(self, line: str, hint: str = "") -> None:
         """Show a failure below what has arrived."""
@@ -86,10 +104,23 @@ class TurnView:
 
     async def close(self) -> None:
         """Leave nothing live behind."""
+        await self._asking.end()
         await self._settle()
         self._phase.end()
 
-    async def _remark(self, event: Silence | UsageReported | Notice | TurnFailed) -> None:
+    async def _act(self, event: Event) -> None:
+        match event:
+            case ToolRequested() | ToolStarted() | ToolProgress() | ToolFinished():
+                await self._call(event)
+            case ApprovalAsked() | QuestionAsked():
+                self._calls.mark(await self._asking.show(event), EventKind.APPROVAL_REQUESTED)
+                self._phase.say("waiting for your answer")
+            case Answered(line=line):
+                await self._over(line)
+            case _:
+                await self._remark(event)
+
+    async def _remark(self, event: Event) -> None:
         match event:
             case Silence(note=note):
                 self._phase.note(note)
@@ -102,11 +133,41 @@ class TurnView:
             case TurnFailed(line=line, hint=hint):
                 await self.fail(line, hint)
 
+    async def _record(self, reply: Entry) -> None:
+        """A reply is stored whole; its calls follow."""
+        await self._settle()
+        self._recorded = True
+        self._transcript.window.split_last(reply.id, after=self._answered)
+        self._stand_behind()
+
+    async def _call(self, event: ToolEvent) -> None:
+        await self._calls.show(event, opened=self._command)
+        self._stand_behind()
+        if isinstance(event, ToolStarted):
+            self._phase.say("running")
+        elif isinstance(event, ToolFinished) and not self._calls.waiting and not self._command:
+            self._phase.say("asking")
+
+    async def _over(self, line: str) -> None:
+        """A question is answered, or void."""
+        await self._asking.end()
+        self._phase.say("going on")
+        if line:
+            await self._transcript.add(Remark(line, glyphs=self._glyphs))
+            self._stand_behind()
+
+    def _stand_behind(self) -> None:
+        """What has been drawn up to here belongs to what is stored."""
+        widgets = self._transcript.window.items[-1].widgets
+        if widgets:
+            self._answered = widgets[-1]
+
     async def _started(self, question: Entry) -> None:
         if self._question is None:
             # Asked again: what followed the same parent before is on another branch now.
             await self._transcript.drop_from((question.parent or 0) + 1)
             await self.ask(question.text)
+        self._command = question.kind is Kind.COMMAND
         self._transcript.window.name_last(question.id)
         if self._question is not None:
             self._question.stamp(question)
@@ -132,7 +193,8 @@ class TurnView:
 
     async def _end(self, event: TurnEnded) -> None:
         await self._settle()
-        if event.status is TurnStatus.FAILED and event.reply is None and self._question is not None:
+        unanswered = event.reply is None and not self._recorded and not self._command
+        if event.status is TurnStatus.FAILED and unanswered and self._question is not None:
             self._question.failed = True
         before = next((receipt.model for receipt in reversed(self._receipts())), self._model)
         named = before != self._model
@@ -141,7 +203,7 @@ class TurnView:
         )
         if event.reply is not None:
             # The reply's own item: entries come and go with all that belongs to them.
-            self._transcript.window.split_last(event.reply.id, after=self._question)
+            self._transcript.window.split_last(event.reply.id, after=self._answered)
         if ending is not None:
             await self._transcript.add(ending)
 
@@ -207,90 +269,3 @@ def ending_of(
     if not cut_short and not receipt_parts(usage):
         return None
     return Receipt(usage, cut_short, glyphs, model=model, named=named)
-
-
-async def stored_items(part: Slice, width: int, glyphs: Glyphs, *, written: bool = False) -> list[Item]:
-    """The entries of a slice as the transcript holds them, drawn as they were when they were live.
-
-    ``written`` says that a process lives that writes here: a running turn was not left behind.
-    """
-    last_of_turn = {entry.turn_id: entry.id for entry in part.entries if entry.turn_id is not None}
-    items = []
-    before = _model_before(part)
-    for entry in part.entries:
-        widgets = await _entry_widgets(entry, part, width, glyphs)
-        turn = part.turns.get(entry.turn_id) if entry.turn_id is not None else None
-        ended = turn is not None and not (written and turn.status is TurnStatus.RUNNING)
-        if turn is not None and ended and last_of_turn[turn.id] == entry.id:
-            named = before is None or before not in ("", turn.model)
-            widgets.extend(_turn_end(entry, turn, part, glyphs, named=named))
-            if isinstance(widgets[-1] if widgets else None, Receipt):
-                before = turn.model
-        items.append(Item(entry.id, widgets))
-        # Forty of them take long enough for a key to wait.
-        await asyncio.sleep(0)
-    return items
-
-
-def _model_before(part: Slice) -> str | None:
-    """The model of the turn before those of a slice; empty before the first one, None when it is unknown."""
-    first = next((entry.turn_id for entry in part.entries if entry.turn_id is not None), 0)
-    earlier = [key for key in part.turns if key < first]
-    if earlier:
-        return part.turns[max(earlier)].model
-    return None if part.more else ""
-
-
-async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) -> list[Widget]:
-    if not entry.readable:
-        return [Remark("This message could not be read from the database.", "warning", glyphs=glyphs)]
-    match entry.kind:
-        case Kind.QUESTION:
-            question = Question(
-                words_of(entry), entry.created_at, glyphs, context=entry.context, pictures=entry.pictures
-            )
-            question.set_reactive(Question.failed, _unanswered(entry, part))
-            return [question]
-        case Kind.ASSISTANT:
-            widgets: list[Widget] = []
-            if entry.thinking.strip():
-                widgets.append(Thinking(entry.thinking, glyphs, about=_thinking_seconds(entry, part)))
-            if entry.text.strip():
-                widgets.append(await Reply.prepared(entry.text, width, glyphs))
-            return widgets
-        case Kind.MARKER if forgets_pictures(entry):
-            return [Remark(words_of(entry), glyphs=glyphs)]
-        case _:
-            return []
-
-
-def _thinking_seconds(entry: Entry, part: Slice) -> float | None:
-    """How long the model thought: of the time that it wrote, as much as thinking is of what it wrote.
-
-    Only the whole time is stored. None where it is not known, or was that of several replies.
-    """
-    turn = part.turns.get(entry.turn_id) if entry.turn_id is not None else None
-    if turn is None or turn.usage.reply_seconds is None or entry.calls:
-        return None
-    return turn.usage.reply_seconds * len(entry.thinking) / (len(entry.thinking) + len(entry.text))
-
-
-def _unanswered(question: Entry, part: Slice) -> bool:
-    turn = part.turns.get(question.turn_id) if question.turn_id is not None else None
-    if turn is None or turn.status is not TurnStatus.FAILED:
-        return False
-    return not any(entry.turn_id == turn.id and entry.kind is Kind.ASSISTANT for entry in part.entries)
-
-
-def _turn_end(entry: Entry, turn: Turn, part: Slice, glyphs: Glyphs, *, named: bool) -> list[Widget]:
-    widgets: list[Widget] = []
-    error = part.errors.get(turn.id)
-    if error is not None:
-        widgets.append(Remark(error.line, "error", glyphs=glyphs))
-    interrupted = turn.status is TurnStatus.RUNNING or entry.status is EntryStatus.INTERRUPTED
-    status = TurnStatus.INTERRUPTED if interrupted else turn.status
-    if entry.kind is Kind.ASSISTANT or status is TurnStatus.INTERRUPTED:
-        ending = ending_of(status, turn.stop_reason, turn.usage, glyphs, model=turn.model, named=named)
-        if ending is not None:
-            widgets.append(ending)
-    return widgets

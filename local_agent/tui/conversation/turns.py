@@ -21,8 +21,10 @@ from local_agent.tui.widgets.phase import PhaseLine
 from local_agent.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
+    from local_agent.domain.approvals import Answer
     from local_agent.domain.drafts import Draft, Prompt
     from local_agent.domain.events import Event, SavedAgain, SavingFailed
+    from local_agent.domain.ledger import Execution
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.conversation.turn_view import TurnView
 
@@ -48,6 +50,12 @@ class TurnRunner:
         """What is on screen is not on disk, or is again."""
 
         news: SavingFailed | SavedAgain
+
+    @dataclass
+    class CallEnded(Message):
+        """A tool has done what it was asked to, or has not."""
+
+        execution: Execution
 
     class SessionLost(Message):
         """A turn could not be recorded: another process has the session now."""
@@ -84,6 +92,11 @@ class TurnRunner:
     def retry(self, conversation: Conversation) -> None:
         """Ask the last question again."""
         self._start(conversation, None)
+
+    def answer(self, question_id: str, answer: Answer) -> None:
+        """Answer what the running turn asks; one that waits for something else lets it be."""
+        if self._running is not None:
+            self._running.answer(question_id, answer)
 
     async def stop(self) -> None:
         """End the running turn and wait until its end is recorded. A second call only waits."""
@@ -127,6 +140,7 @@ class TurnRunner:
         from local_agent.tui.conversation.turn_view import (
             TurnView,  # Markdown and Pygments: after the first paint
         )
+        from local_agent.tui.prompt.own_command import command_of
 
         view = TurnView(self._transcript, self._phase, self._glyphs)
         try:
@@ -134,6 +148,9 @@ class TurnRunner:
             if prompt is None:
                 self._phase.begin()
                 events = conversation.retry()
+            elif (command := command_of(prompt.text)) is not None:
+                await view.ask(prompt.text.strip())
+                events = conversation.run_command(command, self._begins(conversation))
             else:
                 await view.ask(prompt.text, prompt.pictures)
                 events = conversation.ask(prompt, self._begins(conversation))
@@ -166,24 +183,31 @@ class TurnRunner:
     async def _draw(self, view: TurnView, events: AsyncGenerator[Event, None]) -> bool:
         from local_agent.domain.entries import TurnStatus
         from local_agent.domain.events import (
+            Answered,
+            ApprovalAsked,
             PhaseChanged,
+            QuestionAsked,
             SavedAgain,
             SavingFailed,
+            ToolFinished,
             TurnEnded,
             TurnFailed,
             TurnStarted,
             UsageReported,
         )
 
+        changing = TurnStarted | UsageReported | PhaseChanged | ApprovalAsked | QuestionAsked | Answered
         status = TurnStatus.FAILED
         async with aclosing(events):
             rested = monotonic()
             async for event in events:
                 await view.show(event)
-                if isinstance(event, TurnStarted | UsageReported | PhaseChanged):
+                if isinstance(event, changing):
                     self._screen.post_message(self.Changed())
                 elif isinstance(event, SavingFailed | SavedAgain):
                     self._screen.post_message(self.SavingChanged(event))
+                elif isinstance(event, ToolFinished):
+                    self._screen.post_message(self.CallEnded(event.execution))
                 elif isinstance(event, TurnFailed) and event.kind == "lease_lost":
                     self._screen.post_message(self.SessionLost())
                 elif isinstance(event, TurnEnded):

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from local_agent.tui.conversation.copying import Copying
     from local_agent.tui.models.actions import Models
     from local_agent.tui.prompt.attaching import Attaching
+    from local_agent.tui.tools.tooling import Tooling
+    from local_agent.tui.tools.waiting import WaitingPanel
     from local_agent.tui.widgets.queue_strip import QueueStrip
 
 FIRST_KEYS_SECONDS = 0.05
@@ -103,6 +105,13 @@ class ChatScreen(Doors):
         from local_agent.tui.conversation.copying import Copying  # not before the first paint
 
         return Copying(self, self.transcript)
+
+    @cached_property
+    def tooling(self) -> Tooling:
+        """The mode, and the list of what is to be done."""
+        from local_agent.tui.tools.tooling import Tooling  # not before the first paint
+
+        return Tooling(self)
 
     @property
     def busy(self) -> bool:
@@ -200,6 +209,13 @@ class ChatScreen(Doors):
         else:
             self.greeting.end()
             self.turns.ask(self.conversation, prompt)
+
+    def on_waiting_panel_answered(self, event: WaitingPanel.Answered) -> None:
+        self.turns.answer(event.question_id, event.answer)
+
+    @on(TurnRunner.CallEnded)
+    def _call_ended(self, event: TurnRunner.CallEnded) -> None:
+        self.tooling.note(event.execution)
 
     def load_prompt(self, prompt: Prompt) -> None:
         """Give a prompt that was not sent back to the composer."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
     from local_agent.tui.configuring import Configuring
     from local_agent.tui.launch import Launch
+    from local_agent.tui.tools.cards import Card
     from local_agent.tui.widgets.question import Question
 
 
@@ -86,6 +87,12 @@ class Doors(Screen[None]):
 
     def on_question_pictures_wanted(self, event: Question.PicturesWanted) -> None:
         self.open_pictures(event.pictures, event.first)
+
+    def on_card_opened(self, event: Card.Opened) -> None:
+        if self.conversation is not None:
+            from local_agent.tui.tools.reading import read_calls
+
+            self.run_worker(read_calls(self, self.conversation, event.calls), group="reading")
 
     def show_pictures(self) -> None:
         """Look at the pictures of the questions that are mounted, the newest question first."""

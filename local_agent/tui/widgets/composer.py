@@ -112,6 +112,8 @@ class Composer(WholeCharacters):
         """True while something else is there to be sent."""
         self.unready = False
         """True while something that goes along is not there yet: nothing is sent."""
+        self.parked = False
+        """True while a question stands in its place, and right after it: Enter was not meant for it."""
 
     @property
     def prompt(self) -> str:
@@ -123,6 +125,10 @@ class Composer(WholeCharacters):
         self._pastes = Pastes()
         self.load_text(self._pastes.folded(text, LOADED_LINES, LOADED_CHARACTERS))
         self.move_cursor(self.document.end)
+
+    def unpark(self) -> None:
+        """Enter sends again."""
+        self.parked = False
 
     def rewrite(self, text: str) -> None:
         """Replace everything by what became of it elsewhere; pastes fold again, and it can be undone."""
@@ -192,6 +198,8 @@ class Composer(WholeCharacters):
 
     def action_submit(self) -> None:
         """Send the text, or take the completion that is chosen."""
+        if self.parked:
+            return
         if self.completing:
             self.post_message(self.CompletionMoved(0, submit=True))
         elif self.unready and not self.text.startswith("/"):
@@ -207,10 +215,12 @@ class Composer(WholeCharacters):
         self.replace("\n", *self.selection, maintain_selection_offset=False)
 
     def action_complete(self) -> None:
-        """Write the chosen completion."""
-        if not (self.completing or self.text):
-            raise SkipAction
-        self.post_message(self.CompletionMoved(0))
+        """Write the chosen completion; with nothing to complete, go to the conversation."""
+        if self.completing or self.text:
+            self.post_message(self.CompletionMoved(0))
+        else:
+            # The conversation ends above: its last part is the nearest.
+            self.screen.focus_previous()
 
     def action_close_completion(self) -> None:
         """Close the list of completions."""

@@ -12,6 +12,8 @@ from textual.widget import Widget
 from local_agent.domain.text import one_line
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 
+_COLOURS = {"PLAN": "$text-success", "AUTO": "$text-warning"}
+
 
 class FooterFacts(NamedTuple):
     """What the footer says."""
@@ -21,6 +23,8 @@ class FooterFacts(NamedTuple):
     title: str = ""
     saved: bool = True
     busy: bool = False
+    asking: bool = False
+    """A question waits."""
     message: str = ""
     """Stands in for the hints while it is set."""
 
@@ -53,7 +57,7 @@ class Footer(Widget):
 
     def _session(self) -> Content:
         facts = self.facts
-        parts = [Content.styled(one_line(facts.mode), "bold $text-primary")]
+        parts = [Content.styled(one_line(facts.mode), f"bold {_COLOURS.get(facts.mode, '$text-primary')}")]
         if not facts.saved:
             parts.append(Content.styled("not saved", "$text-warning"))
         elif facts.handle:
@@ -63,7 +67,9 @@ class Footer(Widget):
 
     def _hints(self) -> list[Content]:
         hints = [("esc", "stop"), ("enter", "queue"), ("f1", "help")]
-        if not self.facts.busy:
+        if self.facts.asking:
+            hints = [("esc", "no"), ("pgup", "scroll"), ("f1", "help")]
+        elif not self.facts.busy:
             hints = [("enter", "send"), ("ctrl+s", "sessions"), ("f1", "help")]
         pieces = [Content.assemble((key, "$text"), f" {what}") for key, what in hints]
         separator = Content(f" {self._glyphs.dot} ")

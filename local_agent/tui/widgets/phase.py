@@ -116,6 +116,12 @@ class PhaseLine(Static):
         self._progress = f"{tokens(done)} of {tokens(total)} tokens" if done is not None and total else ""
         self._draw()
 
+    def say(self, words: str) -> None:
+        """What is waited for is nothing that the model does."""
+        self._words, self._phase_began = words, monotonic()
+        self._note = self._progress = ""
+        self._draw()
+
     def count(self) -> None:
         """A piece of thinking or text has come; a server sends about one a token."""
         if not self._pieces:

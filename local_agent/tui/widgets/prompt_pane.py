@@ -41,10 +41,14 @@ class PromptPane(Vertical):
         & > Horizontal { height: auto; padding: 0 2; border-top: solid $border-blurred; }
         /* Beside a height in rows the bound of the composer's would count for nothing. */
         & #sign { width: 2; height: auto; color: $text-primary; text-style: bold; }
+        &.-command #sign { color: $text-warning; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+g", "edit", "Write in $VISUAL", id="composer.edit", show=False)
+        Binding("ctrl+g", "edit", "Write in $VISUAL", id="composer.edit", show=False),
+        Binding("ctrl+up", "app.focus_previous", "Go up to the answer", id="composer.leave", show=False),
+        # Elsewhere on the screen it goes to what is above.
+        Binding("shift+tab", "screen.command('/mode')", "Next mode", id="composer.mode", show=False),
     ]
 
     @dataclass
@@ -220,6 +224,7 @@ class PromptPane(Vertical):
     async def _changed(self, event: TextArea.Changed) -> None:
         event.stop()
         text = self.composer.text
+        self.set_class(text.startswith("!"), "-command")
         if self._recall.active and text != self._recalled:
             self._recall.end()
         if text and (self._attached.text_is(text) or self.composer.undo_outside):
