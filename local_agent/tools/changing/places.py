@@ -45,6 +45,10 @@ def places(arguments: Mapping[str, object], folder: Folder, verb: str, *, throug
     if not tree:
         close = similar(folder, source)
         raise ToolFailed(f"There is no {source.shown}." + f" Close to it: {', '.join(close)}." * bool(close))
+    if through and tree[0].link:
+        raise ToolFailed(f"{source.shown} is a link that leads in a circle.")
+    if through and tree[0].link:
+        raise ToolFailed(f"{source.shown} is a link that leads in a circle.")
     is_folder = tree[0].folder
     to = target(arguments["to"], folder, through=False, is_folder=is_folder)
     folder.check(source, folder=is_folder)

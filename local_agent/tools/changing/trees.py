@@ -56,10 +56,10 @@ def tree_at(folder: Folder, located: Located, verb: str) -> Tree:
                     f"{located.shown} is too much to {verb} at once: over {MOST_FILES:,} files or "
                     f"{size_words(MOST_BYTES)}. Take its folders one by one, or use bash."
                 )
-            if leaf is not tree[0]:
-                _refuse_kept(folder, located, leaf, verb)
     except OSError as error:
         raise ToolFailed(words(error, located)) from error
+    for leaf in tree[1:]:
+        _refuse_kept(folder, located, leaf, verb)
     # Only now is anything read: what is too large, or kept from tools, is refused before.
     return tuple(leaf._replace(state=state_of(folder, leaf.located)) for leaf in tree)
 

@@ -83,7 +83,8 @@ def test_an_edit_leaves_every_byte_outside_it(text: str, data: st.DataObject) ->
         return
     old = with_line_feeds(text[start:end])
     new = data.draw(st.text(alphabet="ab\n", max_size=12))
-    if not old or old == new:
+    # A model that writes a carriage return before a line feed means the one line end.
+    if not old or old == new or "\r\n" in old:
         return
     try:
         result, places = replaced(text, old, new, everywhere=False, shown="x")
