@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 
-from local_agent.domain.errors import LocalAgentError, UsageError
+from local_agent.domain.errors import UsageError
 from local_agent.domain.ledger import EventKind, Evidence, Execution, Observation, Pending, Source
 from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
@@ -244,15 +244,3 @@ def apply_command(handle: str, which: Sequence[str], found: Evidence, folder: st
     )
     command = " ".join(map(quoted, words))
     return f"cd {quoted(folder)} && {command}" if folder else command
-
-
-def blocked(pending: Sequence[Pending], here: str) -> LocalAgentError:
-    """Why a turn is refused, and what ends that. ``here`` is the handle of the conversation."""
-    first = pending[0]
-    what = one_line(f"{first.execution.tool} {first.execution.target}".strip(), 60)
-    others = f" and {len(pending) - 1} more" if len(pending) > 1 else ""
-    whose = "" if first.handle == here else f" (of session {first.handle})"
-    return LocalAgentError(
-        f"Nobody knows what came of {what}{others}{whose}: the program ended in it.",
-        f"Settle that first: /recover here, or outside: local-agent execution recover {first.handle} --all",
-    )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from itertools import groupby
 from pathlib import Path
 
 from local_agent.agent.recovery import Finding, as_uncertain, find, left_open
-from local_agent.domain.ledger import Evidence, Pending
+from local_agent.domain.audit import Audit
+from local_agent.domain.ledger import Evidence, Execution, Pending
 from local_agent.domain.sessions import SessionInfo
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.probes import look
 from local_agent.store.clock import utc_now
+from local_agent.store.held import HeldSession
 from local_agent.store.store import Store
 
 
@@ -55,11 +58,31 @@ class Recovering:
 
         Raises ``SessionHeld`` while another process holds that session; see ``HeldSession`` for the rest.
         """
+        async with self._held(handle) as held:
+            return await held.settle_uncertain(ids, evidence, expected)
+
+    async def repair(self, handle: str) -> int:
+        """Write lost results of a session again; how many. Raises as ``settle`` does."""
+        async with self._held(handle) as held:
+            return await held.repair()
+
+    async def without_result(self, info: SessionInfo) -> list[Execution]:
+        """Ended calls of a session whose result is in no entry."""
+        return await self._store.missing_results(info.id)
+
+    async def audit(self, handle: str, most: int) -> Audit:
+        """Everything that is stored of a session at this moment, the newest ``most`` entries and events."""
+        return await self._store.audit(handle, most)
+
+    @asynccontextmanager
+    async def _held(self, handle: str) -> AsyncIterator[HeldSession]:
+        """The session of the conversation where it is that, else its lease for a moment."""
         mine = self._journal.held
         if mine is not None and mine.info.handle == handle:
-            return await mine.settle_uncertain(ids, evidence, expected)
+            yield mine
+            return
         held = await self._store.hold(handle)
         try:
-            return await held.settle_uncertain(ids, evidence, expected)
+            yield held
         finally:
             await held.release()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from local_agent.domain.audit import Audit
 from local_agent.domain.ledger import Execution, Pending
-from local_agent.store import executions, sessions
+from local_agent.store import audit, executions, sessions
 from local_agent.store.gateway import Gateway
 
 
@@ -34,3 +35,7 @@ class Calls:
     async def missing_results(self, session_id: int) -> list[Execution]:
         """Ended calls whose result is in no entry: ``HeldSession.repair`` writes them again."""
         return await self._gateway.read(lambda db: executions.without_result(db, session_id))
+
+    async def audit(self, handle: str, most: int) -> Audit:
+        """All that is stored of a session at one moment: the newest ``most`` entries and events."""
+        return await self._gateway.read(lambda db: audit.of_session(db, handle, most))

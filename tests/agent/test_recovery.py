@@ -19,7 +19,6 @@ from local_agent.agent.recovery import (
     Seen,
     apply_command,
     as_uncertain,
-    blocked,
     evidence,
     find,
     seen_by_hand,
@@ -217,15 +216,6 @@ def test_the_printed_command_says_what_is_proposed() -> None:
         options["--observed-at"],
     )  # fmt: skip
     assert given == proposed
-
-
-def test_a_blocked_turn_names_the_session_and_the_way() -> None:
-    there = blocked([write_of(a=("1", "2"))] * 2, "fffffff")
-    here = blocked([write_of(a=("1", "2"))], "a1b2c3d")
-    assert "of session a1b2c3d" in there.line
-    assert "session" not in here.line
-    assert "and 1 more" in there.line
-    assert here.hint.endswith("local-agent execution recover a1b2c3d --all")
 
 
 def test_what_a_person_saw_is_evidence_in_our_words() -> None:
