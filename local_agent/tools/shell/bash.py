@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass
 
@@ -152,7 +153,8 @@ class Bash:
         assert ending is not None
         if ending.failure:
             raise ToolFailed(f"The command was not run: {os.strerror(ending.failure)} ({command.text[:80]}).")
-        text, cut = output_text(output, command.id, folder.result_bytes - NOTES)
+        room = folder.result_bytes - NOTES
+        text, cut = await asyncio.to_thread(output_text, output, command.id, room)
         self._commands.enter(command)
         # What was cleaned away for the model is there for the person.
         if output.size and (cut or text.encode() != output.whole):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -156,14 +157,15 @@ class BashStop:
 
 
 async def _from(source: _Source, offset: int, limit: int) -> Part:
-    return front(await source.read(offset, READ_AT_ONCE * limit), limit, offset)
+    data = await source.read(offset, READ_AT_ONCE * limit)
+    return await asyncio.to_thread(front, data, limit, offset)
 
 
 async def _last(source: _Source, limit: int) -> tuple[Part, int]:
     """The last lines, and where they begin."""
     begin = max(0, source.size - READ_AT_ONCE * limit)
     data = await source.read(begin, READ_AT_ONCE * limit)
-    part = back(data, limit, begin)
+    part = await asyncio.to_thread(back, data, limit, begin)
     return part, begin + len(data) - part.used
 
 

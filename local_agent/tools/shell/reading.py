@@ -17,7 +17,7 @@ MOST_CLEANED = 64 * 1024
 
 # CSI, then strings up to their terminator (titles, links, pictures), then what is one or two characters.
 _SEQUENCES = re.compile(
-    "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\|\\Z)|\x1b[ -/]*[0-~]"
+    rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|\Z)|\x1b[ -/]*[0-~]"
 )
 _BINARY_LOOK = 8_192
 _BINARY_SHARE = 0.1
@@ -41,11 +41,11 @@ def is_binary(data: bytes) -> bool:
 
 def clean(data: bytes) -> str:
     """Text as a terminal would leave it on its lines: what was written over (progress bars) is gone."""
+    if b"\x1b" in data:
+        data = _SEQUENCES.sub(b"", data)
     if b"\r" in data:
         data = b"\n".join(line[_standing(line) :].rstrip(b"\r") for line in data.split(b"\n"))
     text = decode(data)
-    if "\x1b" in text:
-        text = _SEQUENCES.sub("", text)
     return sanitise(_overstruck(text) if "\b" in text else text, tabs=True)
 
 
@@ -89,7 +89,7 @@ def _lines(data: bytes) -> list[bytes]:
 
 def _bounded(line: bytes, offset: int, limit: int) -> str:
     """One line of at most ``limit`` bytes; ``offset`` is where it begins in the output."""
-    start = _standing(line)
+    start = _standing(line) if len(line) > MOST_CLEANED else 0
     if len(line) - start <= MOST_CLEANED:
         text = clean(line[start:])
         if len(text.encode()) <= limit:

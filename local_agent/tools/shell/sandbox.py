@@ -91,6 +91,8 @@ def bubblewrap(sandbox: Sandbox) -> list[str]:
     root, git = str(sandbox.root), sandbox.root / _GIT
     config, hooks = str(git / "config"), str(git / "hooks")
     words = [sandbox.program, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/"]
+    # Started by root it would keep what root may do: uncover what is covered here.
+    words += ["--cap-drop", "ALL"]
     words += ["--dev", "/dev", "--proc", "/proc"]
     replaced = dict.fromkeys(os.path.realpath(folder) for folder in [*map(Path, _REPLACED), *sandbox.homes])
     for folder in replaced:
@@ -100,7 +102,8 @@ def bubblewrap(sandbox: Sandbox) -> list[str]:
     if git.is_dir():
         # Mounted by itself it can't be moved away. A hook that is written runs with the person's next commit.
         words += ["--bind", str(git), str(git)]
-        words += ["--ro-bind-try", config, config]
+        for path in (config, str(git / "modules")):
+            words += ["--ro-bind-try", path, path]
         if os.path.isdir(hooks):
             words += ["--ro-bind", hooks, hooks]
         else:
