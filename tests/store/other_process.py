@@ -19,10 +19,11 @@ from typing import Any
 
 from local_agent.domain.drafts import Draft
 from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.ledger import EventKind, Execution, Receipt
 from local_agent.domain.ports import OpenTurn, Reply
 from local_agent.store.held import HeldSession
 from local_agent.store.store import Store
-from tests.store.samples import ROOT, VERSION, new_session, opening, settled
+from tests.store.samples import EFFECTS, ROOT, VERSION, WANTED, new_session, opening, settled
 
 PROJECT = Path(__file__).parents[2]
 LIMIT = 30
@@ -81,6 +82,7 @@ class _Commands:
         self._store = Store.open(database, program_version=VERSION)
         self._held: HeldSession | None = None
         self._turn: OpenTurn | None = None
+        self._calls: list[Execution] = []
 
     async def create(self, question: str, root: str = ROOT) -> dict[str, Any]:
         self._held, self._turn = await self._store.create(new_session(root=root), opening(question))
@@ -107,6 +109,18 @@ class _Commands:
     async def settle(self, text: str) -> dict[str, Any]:
         assert self._held is not None and self._turn is not None
         await self._held.settle(self._turn, settled(text))
+        return {}
+
+    async def start_calls(self) -> dict[str, Any]:
+        assert self._held is not None and self._turn is not None
+        _, calls = await self._held.record(self._turn, WANTED, EFFECTS)
+        self._calls = [await self._held.start(each, {}) for each in calls]
+        return {}
+
+    async def finish_calls(self) -> dict[str, Any]:
+        assert self._held is not None
+        for each in self._calls:
+            await self._held.finish(each, EventKind.COMPLETED, Receipt("ok"), "done", ())
         return {}
 
     async def rename(self, title: str) -> dict[str, Any]:
