@@ -253,7 +253,10 @@ class _Reader:
         edges = [node.start_byte, *(edge for c in node.children for edge in (c.start_byte, c.end_byte))]
         edges.append(node.end_byte)
         for start, end in zip(edges[::2], edges[1::2], strict=True):
-            if self._source[start:end].replace(b"\\\n", b"").strip(b" \t\n"):
+            gap = self._source[start:end]
+            blanks = gap.replace(b"\\\n", b"")
+            # The parser differs from a shell: there a line that goes on joins words, a line's end parts them.
+            if blanks.strip(b" \t" if node.type == "command" else b" \t\n") or (gap and not blanks):
                 raise _NotPlain(_NAMES["ERROR"])
 
     def _text(self, node: Node) -> str:
