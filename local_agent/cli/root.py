@@ -102,7 +102,7 @@ def _complete_resume(
     "--mode",
     type=click.Choice([mode.value for mode in Mode], case_sensitive=False),
     default=None,
-    help="How much the model may do by itself.  [default: NORMAL]",
+    help="How much the model may do by itself.  [default: as tools.mode is set]",
 )
 @click.option("--plan", is_flag=True, help="The same as --mode PLAN: nothing is changed.")
 @click.option("--auto", is_flag=True, help="The same as --mode AUTO: edits run without a question.")
@@ -165,7 +165,7 @@ def cli(
         demo=demo,
         save=not no_save,
         headless=prompt is not None,
-        mode=Mode.PLAN if plan else Mode.AUTO if auto else Mode((mode or "normal").upper()),
+        mode=Mode.PLAN if plan else Mode.AUTO if auto else Mode(mode.upper()) if mode else None,
         tools=_tool_names(tools),
         skip_approvals=skip_approvals,
     )

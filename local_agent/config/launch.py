@@ -23,8 +23,8 @@ class LaunchOptions:
     save: bool = True
     headless: bool = False
     """Made by ``-p``: the session is marked so."""
-    mode: Mode = Mode.NORMAL
-    """Of new conversations; a resumed one goes on in its own."""
+    mode: Mode | None = None
+    """Of new conversations; None: as it is set. A resumed one goes on in its own."""
     tools: frozenset[str] | None = None
     """The only tools that may be used; None for all."""
     skip_approvals: bool = False

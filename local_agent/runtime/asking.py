@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -52,6 +53,8 @@ class Asking:
         self._hands = hands
         self._agent: Agent | None = None
         self._question: Entry | None = None
+        self._recovered: Counter[str] = Counter()
+        """Calls that were found in texts, by the model's digest."""
         self._stop = asyncio.Event()
 
     def ask(
@@ -82,7 +85,7 @@ class Asking:
 
     def answer(self, question_id: str, answer: Answer) -> bool:
         """Answer what is asked; False when it is not asked any more."""
-        return False
+        return self._agent is not None and self._agent.answer(question_id, answer)
 
     def require_idle(self) -> None:
         """Raises ``LocalAgentError`` while a turn runs."""
@@ -116,7 +119,7 @@ class Asking:
         self.require_idle()
         self.busy = True
         try:
-            await self._hands.require_settled(parent)
+            await self._hands.require_settled(parent, self._planner.mode)
             plan = replace(await self._plan(prompt, parent, context), unsent=unsent)
             async with aclosing(self._run(plan)) as events:
                 async for event in events:
@@ -130,7 +133,7 @@ class Asking:
         self.require_idle()
         self.busy = True
         try:
-            await self._hands.require_settled(self.head, mode=Mode.NORMAL)
+            await self._hands.require_settled(self.head, Mode.NORMAL)
             plan = self._planner.build_command(command, self.head)
             async with aclosing(self._run(replace(plan, unsent=unsent))) as events:
                 async for event in events:
@@ -139,7 +142,15 @@ class Asking:
             self._rest()
 
     async def _run(self, plan: TurnPlan) -> AsyncGenerator[Event, None]:
-        self._agent = Agent(self._planner.backend, self._journal, self._pictures)
+        self._hands.suit(plan.window)
+        self._agent = Agent(
+            self._planner.backend,
+            self._journal,
+            self._pictures,
+            self._hands.toolbox,
+            self._hands.authority,
+            recovered=self._recovered,
+        )
         if self._stop.is_set():
             self._agent.stop()
         async with aclosing(self._agent.run(plan)) as events:

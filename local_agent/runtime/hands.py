@@ -2,36 +2,169 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from local_agent.domain.approvals import Authority
-from local_agent.domain.ledger import Pending
+from local_agent.config.launch import LaunchOptions
+from local_agent.config.paths import Paths
+from local_agent.config.settings import Settings
+from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
+from local_agent.domain.ledger import EventKind, Pending
 from local_agent.domain.modes import Mode
-from local_agent.domain.tools import Toolbox
+from local_agent.domain.quoting import quoted
+from local_agent.domain.text import one_line
+from local_agent.domain.tools import ToolSpec
+from local_agent.objects.store import ObjectFolder, Objects, ObjectsInMemory
+from local_agent.tools.box import Box
+from local_agent.tools.changing.offered import changing_tools
+from local_agent.tools.folder import Folder, result_bytes
+from local_agent.tools.reading import LOOKING, TALKING
+from local_agent.tools.shell.commands import Command, Commands
+from local_agent.tools.shell.sandbox import Sandbox
+from local_agent.tools.shell.tools import shell_tools
 
 if TYPE_CHECKING:
     from local_agent.runtime.journal import ConversationJournal
     from local_agent.store.store import Store
 
 
+class Workshop:
+    """What the tools of all conversations of a process share."""
+
+    def __init__(
+        self,
+        options: LaunchOptions,
+        settings: Settings,
+        paths: Paths,
+        *,
+        durable: bool = True,
+        sandbox: Sandbox | None = None,
+    ) -> None:
+        self.root = options.workspace
+        self.sandbox = sandbox
+        """None where nothing can be confined."""
+        self.outputs: Objects = ObjectFolder(paths.outputs) if durable else ObjectsInMemory()
+        self._options = options
+        self._paths = paths
+        self._specs = self.box(Commands(self.outputs)).specs
+
+    @classmethod
+    async def open(
+        cls, options: LaunchOptions, settings: Settings, paths: Paths, *, durable: bool
+    ) -> Workshop:
+        """Find out what can be confined here. Raises ``UsageError`` for tools that there are none of."""
+        wanted = settings.tools.enabled and settings.tools.sandbox
+        sandbox = await asyncio.to_thread(Sandbox.find, options.workspace) if wanted else None
+        shop = cls(options, settings, paths, durable=durable, sandbox=sandbox)
+        known = {spec.name for spec in shop.specs}
+        if unknown := sorted((options.tools or frozenset()) - known):
+            raise UsageError(
+                f"There is no tool {one_line(unknown[0], 60)}.", f"There are: {', '.join(sorted(known))}."
+            )
+        return shop
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        """What models are told of them, in a fixed order."""
+        return self._specs
+
+    def box(self, commands: Commands) -> Box:
+        """The tools of one conversation, in the order in which a model is told of them."""
+        tools = [*LOOKING, *changing_tools(), *shell_tools(commands, self.sandbox), *TALKING]
+        return Box(Folder(self.root, self.outputs), tools)
+
+    def authority(self):  # type: ignore[no-untyped-def]  # until the rules are there
+        """The rules of one conversation."""
+        try:
+            from local_agent.policy.authority import ProjectAuthority
+        except ModuleNotFoundError:
+            return None
+        return ProjectAuthority(
+            self.root,
+            self._paths,
+            sandbox=self.sandbox is not None,
+            skip_approvals=self._options.skip_approvals,
+            only_tools=self._options.tools,
+        )
+
+
 class Hands:
     """The tools of one conversation and their authority."""
 
-    def __init__(self, store: Store, journal: ConversationJournal) -> None:
-        self.toolbox: Toolbox | None = None
-        self.authority: Authority | None = None
-        self.confines = False
-        """Whether commands that run project code can be confined to the workspace here."""
+    def __init__(self, shop: Workshop, store: Store, journal: ConversationJournal) -> None:
+        self.commands = Commands(shop.outputs, self._job_ended, store.execution)
+        self.toolbox = shop.box(self.commands)
+        self.authority = shop.authority()
+        self.sandbox = shop.sandbox
+        self.told: Callable[[str], None] | None = None
+        """Hears of jobs that ended."""
+        self._outputs = shop.outputs
         self._store = store
         self._journal = journal
 
+    @property
+    def confines(self) -> bool:
+        """Whether commands that run project code can be confined to the workspace here."""
+        return self.sandbox is not None
+
+    def suit(self, window: int) -> None:
+        """Bound results by a context window of so many tokens."""
+        self.toolbox.folder.result_bytes = result_bytes(window)
+
+    async def output(self, digest: str) -> bytes:
+        """All that a command or search said; raises ``ObjectMissing``."""
+        return await asyncio.to_thread(self._outputs.get, digest)
+
     async def pending(self, leaf: int | None) -> Sequence[Pending]:
         """Calls whose outcome nobody knows, of this session or on the path to ``leaf``."""
-        return ()
+        info = self._journal.info
+        stored = self._journal.unsaved.path(leaf)[1]
+        if info is None and stored is None:
+            return ()
+        return await self._store.pending(info.id if info is not None else None, stored)
 
-    async def require_settled(self, leaf: int | None, mode: Mode = Mode.NORMAL) -> None:
-        """Raises ``LocalAgentError`` while a turn in ``mode`` is blocked by what is pending."""
+    async def require_settled(self, leaf: int | None, mode: Mode) -> None:
+        """Raises ``LocalAgentError`` while a turn in ``mode`` is blocked by what is pending.
+
+        A PLAN turn can have no effect, so that nothing blocks it.
+        """
+        if mode is Mode.PLAN or not (pending := await self.pending(leaf)):
+            return
+        raise blocked(pending, self._journal.info.handle if self._journal.info is not None else "")
 
     async def close(self) -> None:
         """End what runs in the background."""
+        await self.commands.close()
+
+    async def _job_ended(self, command: Command) -> None:
+        from local_agent.tools.shell.telling import ending_line
+
+        line = ending_line(command)
+        try:
+            execution = await self._store.execution(command.id)
+            if execution is not None:
+                exit_code = command.ending.exit_code if command.ending is not None else None
+                await self._journal.note(
+                    execution, EventKind.JOB_ENDED, {"summary": line, "exit_code": exit_code}
+                )
+        except StoreError:
+            pass  # whoever took the session over has said of it what can be said
+        if self.told is not None:
+            self.told(f"In the background {line}: {one_line(command.text, 120)}")
+
+
+def blocked(pending: Sequence[Pending], here: str) -> LocalAgentError:
+    """Why a turn can't begin, and the way out."""
+    first = pending[0]
+    what = one_line(f"{first.execution.tool} {first.execution.target}", 80).rstrip()
+    more = f" and {len(pending) - 1} more" if len(pending) > 1 else ""
+    line = f"It is not known what this call did when it was cut off: {what}{more}."
+    command = f"local-agent execution recover {first.handle} --all"
+    if first.handle == here:
+        return LocalAgentError(line, f"Settle it with /recover, or: {command}. Until then PLAN mode works.")
+    place = f"cd {quoted(first.workspace_root)} && " if first.workspace_root else ""
+    return LocalAgentError(
+        line,
+        f"Session {first.handle} wrote it; settle it there: {place}{command}. Until then PLAN mode works.",
+    )

@@ -14,6 +14,7 @@ from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import Slice
 from local_agent.domain.errors import Damaged, StoreError
 from local_agent.domain.models import ServerState
+from local_agent.domain.modes import Mode
 from local_agent.domain.ports import Opening
 from local_agent.domain.sessions import ListPlace, NewSession, SessionInfo
 from local_agent.domain.titles import given_title, title_from
@@ -25,7 +26,7 @@ from local_agent.runtime.asking import HURRY_SECONDS
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.engines import Engines
 from local_agent.runtime.facts import RuntimeFacts, gather_facts
-from local_agent.runtime.hands import Hands
+from local_agent.runtime.hands import Hands, Workshop
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.models import Models
@@ -42,7 +43,13 @@ class Runtime:
     """The composition root: it alone knows the concrete store, backends and agent."""
 
     def __init__(
-        self, options: LaunchOptions, settings: Settings, paths: Paths, store: Store, engines: Engines
+        self,
+        options: LaunchOptions,
+        settings: Settings,
+        paths: Paths,
+        store: Store,
+        engines: Engines,
+        workshop: Workshop,
     ) -> None:
         self.options = options
         self.settings = settings
@@ -51,6 +58,7 @@ class Runtime:
         self.startup_notices: tuple[str, ...] = ()
         self.wants_demo = False
         self.engines = engines
+        self.workshop = workshop
         self._store = store
         self.models = Models(engines, settings, options, paths, store.speeds)
         objects = ObjectFolder(paths.picture_objects) if store.durable else ObjectsInMemory()
@@ -83,14 +91,20 @@ class Runtime:
             store = await _opened(paths.database, on_wait)
         else:
             store = await asyncio.to_thread(Store.in_memory, program_version=__version__)
-        return await cls(options, settings, paths, store, engines)._started(on_wait)
+        try:
+            workshop = await Workshop.open(options, settings, paths, durable=store.durable)
+        except BaseException:
+            await store.close()
+            raise
+        return await cls(options, settings, paths, store, engines, workshop)._started(on_wait)
 
     @classmethod
     async def read(cls, options: LaunchOptions, settings: Settings, paths: Paths) -> Runtime:
         """Read what is stored from a copy, where the database itself can't be opened."""
         engines = Engines(settings, paths)
         store = await asyncio.to_thread(Store.read_copy, paths.database, program_version=__version__)
-        return await cls(options, settings, paths, store, engines)._started(None)
+        workshop = Workshop(options, settings, paths)
+        return await cls(options, settings, paths, store, engines, workshop)._started(None)
 
     @property
     def saved(self) -> bool:
@@ -115,7 +129,7 @@ class Runtime:
         """A conversation that is written nowhere until its first question."""
         planner = self._planner(None)
         journal = self._journal(planner)
-        return Conversation(self._store, journal, planner, self.pictures, Hands(self._store, journal))
+        return self._conversation(planner, journal)
 
     async def resume(self, handle: str) -> Conversation:
         """Take the session's lease and go on; where that can't be written, open it read-only.
@@ -138,10 +152,7 @@ class Runtime:
         info = await self._store.find(handle)
         planner = self._planner(info)
         journal = self._journal(planner)
-        hands = Hands(self._store, journal)
-        return Conversation(
-            self._store, journal, planner, self.pictures, hands, viewed=info, head=info.head, notices=notices
-        )
+        return self._conversation(planner, journal, viewed=info, head=info.head, notices=notices)
 
     async def latest(self) -> SessionInfo | None:
         """The workspace's newest session by last activity."""
@@ -240,14 +251,37 @@ class Runtime:
         return self
 
     def _planner(self, info: SessionInfo | None) -> Planner:
-        router = self.models.router(info)
-        return Planner(router, self.settings, self.workspace_root, memory=memory_bytes())
+        return Planner(
+            self.models.router(info),
+            self.settings,
+            self.workspace_root,
+            memory=memory_bytes(),
+            mode=Mode(info.mode) if info is not None and info.mode in list(Mode) else self._first_mode,
+            specs=self.workshop.specs,
+        )
+
+    @property
+    def _first_mode(self) -> Mode:
+        return self.options.mode or Mode(self.settings.tools.mode)
+
+    def _conversation(
+        self,
+        planner: Planner,
+        journal: ConversationJournal,
+        *,
+        viewed: SessionInfo | None = None,
+        head: int | None = None,
+        notices: tuple[str, ...] = (),
+    ) -> Conversation:
+        hands = Hands(self.workshop, self._store, journal)
+        return Conversation(
+            self._store, journal, planner, self.pictures, hands, viewed=viewed, head=head, notices=notices
+        )
 
     async def _continue(self, held: HeldSession) -> Conversation:
         planner = self._planner(held.info)
         journal = self._journal(planner, held)
-        hands = Hands(self._store, journal)
-        conversation = Conversation(self._store, journal, planner, self.pictures, hands, head=held.info.head)
+        conversation = self._conversation(planner, journal, head=held.info.head)
         try:
             await conversation.recall()
         except StoreError:
@@ -269,6 +303,7 @@ class Runtime:
                 host=planner.backend.address,
                 model=opening.model,
                 model_pinned=planner.pinned,
+                mode=planner.mode,
                 headless=self.options.headless,
                 git_root_commit=self._git_root_commit,
             )

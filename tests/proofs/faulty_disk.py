@@ -18,6 +18,7 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.domain.crashpoints import CommitName
 from local_agent.domain.errors import StoreError
 from local_agent.runtime.engines import Engines
+from local_agent.runtime.hands import Workshop
 from local_agent.runtime.runtime import Runtime
 from local_agent.store.engine import open_engine
 from local_agent.store.gateway import Gateway
@@ -110,7 +111,9 @@ async def failing(home: Path, url: str) -> AsyncIterator[Bench]:
     settings = settings_for(url)
     disk = FaultyDisk(paths.database)
     store = Store(disk, paths.database)
-    runtime = Runtime(LaunchOptions(workspace=workspace), settings, paths, store, Engines(settings, paths))
+    options = LaunchOptions(workspace=workspace)
+    workshop = Workshop(options, settings, paths)
+    runtime = Runtime(options, settings, paths, store, Engines(settings, paths), workshop)
     try:
         yield Bench(runtime, disk)
     finally:
