@@ -153,12 +153,16 @@ class History:
     def view(self) -> None:
         """Open what has the focus on the whole screen, else the answer in view, else the last one."""
         from local_agent.tui.screens.viewer import ViewerScreen
+        from local_agent.tui.tools.cards import Card
         from local_agent.tui.widgets.question import Question
         from local_agent.tui.widgets.reply import Reply
         from local_agent.tui.widgets.thinking import Thinking
 
         transcript, screen = self.transcript, self.transcript.screen
         shown = screen.focused
+        if isinstance(shown, Card):
+            shown.action_view()
+            return
         if not isinstance(shown, Question | Reply | Thinking):
             # Of several as much in view the last one.
             replies = [reply for reply in transcript.query(Reply) if reply.source.strip()]

@@ -85,6 +85,10 @@ class Card(LinesView, can_focus=True):
         return siblings[place] if 0 <= place < len(siblings) else None
 
     def on_click(self, event: events.Click) -> None:
+        self.click_row(event.y)
+
+    def click_row(self, row: int) -> None:
+        """A row of it was clicked."""
         self.opened = not self.opened
 
     def action_view(self) -> None:
@@ -147,11 +151,11 @@ class ReadsRun(Card):
             rows += [(line, number) for line in (details(call, width, self.glyphs) if unfolded else ())]
         return rows
 
-    def on_click(self, event: events.Click) -> None:
+    def click_row(self, row: int) -> None:
         rows = self._rows(self.size.width)
-        number = rows[event.y][1] if 0 <= event.y < len(rows) else None
+        number = rows[row][1] if 0 <= row < len(rows) else None
         if number is None:
-            self.opened = not self.opened
+            super().click_row(row)
         else:
             self._unfolded ^= {number}
             self._cached = (None, ())

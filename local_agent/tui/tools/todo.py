@@ -4,67 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from textual.content import Content
 
 from local_agent.domain.ledger import EventKind, Execution
-from local_agent.domain.text import one_line
+from local_agent.domain.tools import ToolFailed
+from local_agent.tools.todo import listed
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.widgets.composer_strip import ComposerStrip
 
+State = Literal["open", "doing", "done"]
 TOOL = "todo"
 ROWS = 5
-TEXT_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class TodoItem:
-    """One thing to do. ``state`` is ``open``, ``doing`` or ``done``."""
+    """One thing to do."""
 
     text: str
-    state: str = "open"
+    state: State = "open"
 
 
-_TEXTS = ("text", "content", "title", "task")
-_STATES = {
-    "done": "done",
-    "completed": "done",
-    "doing": "doing",
-    "in_progress": "doing",
-    "in progress": "doing",
-    "active": "doing",
-}
+_STATES: Mapping[str, State] = {"[x]": "done", "[>]": "doing", "[ ]": "open"}
 
 
 def items_of(arguments: Mapping[str, object]) -> tuple[TodoItem, ...]:
-    """The list that a call of the ``todo`` tool sets; what is no item of it is left out."""
-    listed = next((value for value in arguments.values() if isinstance(value, list | tuple)), ())
-    return tuple(item for each in listed if (item := _item(each)) is not None)
-
-
-def _item(each: object) -> TodoItem | None:
-    match each:
-        case str() if each.strip():
-            return _written(each)
-        case Mapping():
-            words = next(
-                (str(each[key]) for key in ("text", "content", "title", "task") if each.get(key)), ""
-            )
-            state = str(each.get("state") or each.get("status") or "")
-            state = "done" if each.get("done") is True else _STATES.get(state.lower(), "open")
-            return TodoItem(one_line(words, TEXT_LIMIT), state) if words.strip() else None
-        case _:
-            return None
-
-
-def _written(line: str) -> TodoItem:
-    """``[x] done``, ``[>] doing``, ``[ ] open``, or the words alone."""
-    words = line.strip().removeprefix("- ")
-    mark, rest = words[:3].lower(), words[3:]
-    states = {"[x]": "done", "[>]": "doing", "[~]": "doing", "[-]": "doing", "[ ]": "open"}
-    if mark in states:
-        return TodoItem(one_line(rest, TEXT_LIMIT), states[mark])
-    return TodoItem(one_line(words, TEXT_LIMIT))
+    """The list that a call of the ``todo`` tool sets; none when it is no such list."""
+    try:
+        lines = listed(arguments.get("items"))
+    except ToolFailed:
+        return ()
+    return tuple(TodoItem(line[4:], _STATES.get(line[:3], "open")) for line in lines)
 
 
 def newest_list(executions: Iterable[Execution]) -> tuple[TodoItem, ...] | None:
