@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,8 @@ def configured(home: Path, url: str, text: str = CONFIG) -> Settings:
 
 
 def said(record: RequestRecord) -> Mapping[str, Any]:
-    """All that a call carries but its messages."""
-    return {name: value for name, value in record.body.items() if name != "messages"}
+    """All that a call carries but its messages and tools."""
+    return {name: value for name, value in record.body.items() if name not in ("messages", "tools")}
 
 
 def shape(model: str, options: Mapping[str, Any], keep_alive: object, think: object) -> Mapping[str, Any]:
@@ -92,6 +93,10 @@ async def test_every_call_carries_what_is_set_for_its_model(home: Path, server: 
         shape("gpt-oss:20b", FOR_ALL, "10m", "high"),
         shape("qwen3:4b", FOR_QWEN, -1, False),
     ]
+    able = {spec.name for spec in server.models.values() if "tools" in spec.capabilities}
+    tools = {json.dumps(chat.body["tools"]) for chat in server.chats if chat.body["model"] in able}
+    assert len(tools) == 1, "the same tools in every request"
+    assert not any("tools" in chat.body for chat in server.chats if chat.body["model"] not in able)
     # No call made the server load a model anew.
     assert [name for name, _ in server.memory.loads] == ["llama3.2:3b", "qwen3:4b", "gpt-oss:20b"]
     assert not any(chat.reloaded or chat.dropped for chat in server.chats)
