@@ -18,6 +18,7 @@ from local_agent.domain.text import one_line
 from local_agent.domain.tools import ToolFailed
 from local_agent.objects.store import Objects
 from local_agent.policy.secrets import is_secret
+from local_agent.workspace.beneath import folder_beneath
 from local_agent.workspace.ignore import VERSION_CONTROL, hidden_from_models
 
 PATH_LENGTH = 4_096
@@ -106,12 +107,8 @@ class Folder:
         """
         base = _TOP if located.outside else self.root
         *above, name = located.absolute.relative_to(base).parts or (".",)
-        descriptor = _open_folder(base, None)
+        descriptor = folder_beneath(base, above)
         try:
-            for part in above:
-                inner = _open_folder(part, descriptor)
-                os.close(descriptor)
-                descriptor = inner
             yield descriptor, name
         finally:
             os.close(descriptor)
@@ -159,10 +156,6 @@ def _true_names(path: Path) -> Path:
                 os.close(descriptor)
             return Path(os.fsdecode(spelled.rstrip(b"\0")))
     return path
-
-
-def _open_folder(path: Path | str, above: int | None) -> int:
-    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
 
 
 def _reason(error: OSError | ValueError) -> str:

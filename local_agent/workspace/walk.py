@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from local_agent.workspace.beneath import folder_beneath
 from local_agent.workspace.ignore import FILES, VERSION_CONTROL, Rules, ignored, rules_above, rules_of
 
 MOST_PATHS = 200_000
@@ -57,10 +58,11 @@ def walk(
     begun = time.time_ns()
     told = hidden = 0
     waiting: deque[tuple[str, tuple[Rules, ...]]] = deque([(below, tuple(rules_above(root, below)))])
+    top = os.path.realpath(root)
     skipped = MACHINE if root == Path("/") else frozenset[str]()
     while waiting:
         folder, rules = waiting.popleft()
-        rules, inside = _listed(root, folder, rules, changed)
+        rules, inside = _listed(top, folder, rules, changed)
         for name, is_folder in inside:
             path = folder + name
             if hide(path, is_folder):
@@ -94,16 +96,22 @@ def still_true(root: Path, found: Found) -> bool:
 
 
 def _listed(
-    root: Path, folder: str, rules: tuple[Rules, ...], changed: dict[str, int]
+    top: str, folder: str, rules: tuple[Rules, ...], changed: dict[str, int]
 ) -> tuple[tuple[Rules, ...], list[tuple[str, bool]]]:
     """The rules within a folder, and its names with whether each is a folder."""
-    place = root / folder
+    place = Path(top, folder)
     try:
-        modified = os.stat(place).st_mtime_ns
-        with os.scandir(place) as entries:
+        descriptor = folder_beneath(top, Path(folder).parts)
+    except OSError:
+        return rules, []
+    try:
+        modified = os.fstat(descriptor).st_mtime_ns
+        with os.scandir(descriptor) as entries:
             inside = [found for entry in entries if (found := _entry(entry)) is not None]
     except OSError:
         return rules, []
+    finally:
+        os.close(descriptor)
     changed[folder] = modified
     names = {name for name, _ in inside}
     files = [name for name in FILES if name in names]
