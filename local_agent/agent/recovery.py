@@ -232,15 +232,16 @@ def _moment(text: str) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def apply_command(handle: str, which: Sequence[str], found: Evidence, folder: str = "") -> str:
-    """The complete command that settles: ``which`` is an id, or ``--all`` with ``--set-digest``.
-
-    ``folder`` is the workspace, where the command is to be typed elsewhere than there.
-    """
-    words = (
+def apply_words(handle: str, which: Sequence[str], found: Evidence) -> tuple[str, ...]:
+    """The command that settles, word by word: ``which`` is an id, or ``--all`` with ``--set-digest``."""
+    return (
         *("local-agent", "execution", "recover", handle, which[0], "--apply", *which[1:]),
         *("--observation", found.observation, "--source", found.source),
         *("--reference", found.reference, "--summary", found.summary, "--observed-at", found.observed_at),
     )
-    command = " ".join(map(quoted, words))
+
+
+def apply_command(handle: str, which: Sequence[str], found: Evidence, folder: str = "") -> str:
+    """``apply_words`` for a shell; ``folder`` is the workspace, where that is not the shell's own."""
+    command = " ".join(map(quoted, apply_words(handle, which, found)))
     return f"cd {quoted(folder)} && {command}" if folder else command

@@ -21,7 +21,7 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.modes import Mode
 
-COMMANDS = ("session", "models", "images", "db", "doctor", "config", "logs", "completion")
+COMMANDS = ("session", "execution", "models", "images", "db", "doctor", "config", "logs", "completion")
 EXAMPLES = """\
 Examples:
   local-agent                             open the screen in this folder
@@ -41,7 +41,7 @@ class _Root(GroupedHelp):
         "Without a screen": ("prompt", "image", "output", "skip_approvals", "approve_stdin"),
     }
     command_groups: ClassVar = {
-        "Sessions": ("session", "images"),
+        "Sessions": ("session", "execution", "images"),
         "Models": ("models",),
         "This installation": ("db", "doctor", "config", "logs", "completion"),
     }

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from click.shell_completion import CompletionItem
 
+from local_agent.cli.export import export
 from local_agent.cli.handles import complete_handles, find_here, find_session
 from local_agent.cli.startup import Startup
 from local_agent.cli.stored import on_held, on_store, whole_path
 from local_agent.cli.streams import say, write, write_json
 from local_agent.cli.transcript import list_rows, session_document, transcript
-from local_agent.domain.errors import UsageError
+from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
 from local_agent.domain.titles import cut
 from local_agent.headless.jsonl import as_json
+
+if TYPE_CHECKING:
+    from local_agent.runtime.runtime import Runtime
 
 
 def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -27,7 +33,10 @@ _json = click.option("--json", "as_document", is_flag=True, help="Print JSON.")
 
 @click.group()
 def session() -> None:
-    """List, read, fork, rename and put away conversations."""
+    """List, read, fork, rename, export, repair and put away conversations."""
+
+
+session.add_command(export)
 
 
 @session.command("list")
@@ -133,6 +142,37 @@ def untrash(handle: str) -> None:
     found = find_here(startup, handle, "session", "untrash", handle.strip().lower())
     on_held(startup, found.handle, lambda runtime: runtime.untrash(found.handle))
     say(f"Session {found.handle} is back. Go on with: local-agent --resume {found.handle}")
+
+
+@session.command()
+@_json
+@_handle
+def repair(handle: str, as_document: bool) -> None:
+    """Write lost results of calls again, from what the ledger keeps of them.
+
+    No tool is run, and what is uncertain has to be settled before.
+    """
+    startup = Startup.here()
+    found = find_here(startup, handle, "session", "repair", handle.strip().lower())
+
+    async def work(runtime: Runtime) -> int:
+        conversation = await runtime.view(found.handle)
+        assert conversation.info is not None  # a view is of a stored session
+        recovering = conversation.hands.recovering
+        if uncertain := await recovering.of_session(conversation.info):
+            raise LocalAgentError(
+                f"{len(uncertain)} calls of session {found.handle} are uncertain.",
+                f"Settle them first: local-agent execution recover {found.handle} --all",
+            )
+        return await recovering.repair(found.handle)
+
+    count = on_store(startup, work)
+    if as_document:
+        write_json(as_json({"handle": found.handle, "results_written": count}, indent=2) + "\n")
+    elif count:
+        say(f"{count} lost results of session {found.handle} are in the conversation again.")
+    else:
+        say(f"Nothing to repair: every result of session {found.handle} is in the conversation.")
 
 
 def _title(text: str, example: str) -> str:

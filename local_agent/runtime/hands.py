@@ -16,6 +16,7 @@ from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import ToolSpec
 from local_agent.objects.store import ObjectFolder, Objects, ObjectsInMemory
+from local_agent.runtime.recovering import Recovering
 from local_agent.tools.box import Box
 from local_agent.tools.changing.offered import changing_tools
 from local_agent.tools.folder import Folder, result_bytes
@@ -44,6 +45,7 @@ class Workshop:
         self.root = options.workspace
         self.sandbox = sandbox
         """None where nothing can be confined."""
+        self.home = paths.home
         self.outputs: Objects = ObjectFolder(paths.outputs) if durable else ObjectsInMemory()
         self._options = options
         self._paths = paths
@@ -97,6 +99,7 @@ class Hands:
         self.toolbox = shop.box(self.commands)
         self.authority = shop.authority()
         self.sandbox = shop.sandbox
+        self.recovering = Recovering(store, journal, shop.home)
         self.told: Callable[[str], None] | None = None
         """Hears of jobs that ended."""
         self._outputs = shop.outputs

@@ -39,6 +39,16 @@ class Recovering:
             if each.uncertain or (info.holder is None and left_open(each))
         )
 
+    async def execution(self, execution_id: str) -> Execution | None:
+        """One call of any session; None when there is none of this id."""
+        return await self._store.execution(execution_id)
+
+    async def settled_by(self, info: SessionInfo, evidence: Evidence) -> tuple[Pending, ...]:
+        """What this very evidence has settled in a session."""
+        found = await self._store.executions(info.id)
+        mine = (each for each in found if each.evidence == evidence)
+        return tuple(Pending(each, info.handle, info.workspace_root) for each in mine)
+
     async def look_into(self, pending: Sequence[Pending]) -> list[Finding]:
         """What there is to see of each, in their order; files and processes are looked at off the loop."""
         findings: dict[str, Finding] = {}
