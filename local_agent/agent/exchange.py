@@ -126,8 +126,10 @@ class Exchange:
             return messages, estimate_tokens(messages, plan.tools)
 
         messages, estimate = await asyncio.to_thread(built)
+        told = bool(self._shortening.texts)
         if self._around.offers_tools and self._shortening.fit(path, estimate, plan.window):
-            self._around.emit(Notice(sentences.SHORTENED))
+            if not told:
+                self._around.emit(Notice(sentences.SHORTENED))
             messages, estimate = await asyncio.to_thread(built)
         if estimate > plan.window * _HOPELESS:
             raise sentences.too_long(estimate, plan.window)

@@ -81,6 +81,7 @@ class SmallToolbox:
     gates: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
     log: list[str] = field(default_factory=list)
     """What began and what ended, in order."""
+    looked_at: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     failing: set[str] = field(default_factory=set)
     """Commands that fail now."""
@@ -89,6 +90,7 @@ class SmallToolbox:
         return self.folder / str(name)
 
     async def prepare(self, call: ToolCall) -> Intent:
+        self.looked_at.append(call.name)
         known = {each.name: each for each in self.specs}
         if call.name not in known:
             raise ToolFailed(f"There is no tool {call.name}. There are: {', '.join(known)}.")
@@ -154,13 +156,13 @@ class SmallToolbox:
 
 @dataclass
 class SmallRules:
-    """Reads run; AUTO lets everything run, PLAN nothing else, NORMAL asks."""
+    """Reads run but for what is called outside; AUTO lets everything run, PLAN nothing else, NORMAL asks."""
 
     granted: set[str] = field(default_factory=set)
-    asked: int = 0
 
     def decide(self, intent: Intent, mode: Mode) -> Decision:
-        if intent.action in (Action.READ, Action.TALK) or mode is Mode.AUTO or intent.target in self.granted:
+        harmless = intent.action in (Action.READ, Action.TALK) and not intent.target.startswith("outside")
+        if harmless or mode is Mode.AUTO or intent.target in self.granted:
             return Decision(Verdict.ALLOW)
         if mode is Mode.PLAN:
             return Decision(Verdict.REFUSE, "PLAN changes nothing.")

@@ -91,6 +91,16 @@ async def test_a_wider_answer_covers_the_next_call(bench: Bench, tools: SmallToo
     assert tools.path("a").read_text() == "2"
 
 
+async def test_a_wider_answer_covers_calls_that_wait_to_be_asked_about(
+    bench: Bench, tools: SmallToolbox
+) -> None:
+    tools.path("outside").write_text("O")
+    bench.server.script(Turn(*[call("read", {"path": "outside"})] * 3), "Done.")
+    events = await bench.events("go", answering(bench, Answer(Choice.SESSION)))
+    assert len(only(events, ApprovalAsked)) == 1
+    assert results(events) == ["O"] * 3
+
+
 async def test_an_answer_that_was_not_offered_is_good_for_once(bench: Bench, tools: SmallToolbox) -> None:
     bench.server.script(write("a", "1"), write("a", "2"), "Done.")
     events = await bench.events("go", answering(bench, Answer(Choice.WORKSPACE), NO))

@@ -116,7 +116,7 @@ async def test_a_stop_before_a_tool_runs_none(bench: Bench, tools: SmallToolbox)
     stopper = Stopper(bench, lambda event: isinstance(event, ReplyRecorded))
     events = await bench.events("go", stopper, mode=Mode.AUTO)
     assert stopper.took < STOP_SECONDS
-    assert results(events) == [NOT_RUN, NOT_RUN] and tools.log == []
+    assert results(events) == [NOT_RUN, NOT_RUN] and tools.looked_at == []
 
 
 async def test_a_stop_between_chunks_runs_no_call_that_has_arrived(bench: Bench, tools: SmallToolbox) -> None:
