@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, Kind, Origin, Slice
+from local_agent.domain.own_command import as_typed
 from local_agent.domain.tree import forgets_pictures, without_forgotten_pictures
 from local_agent.store import entries, error_trail, executions, turns
 from local_agent.store.entries import Node
@@ -19,6 +20,8 @@ from local_agent.store.models import EntryRow, SessionRow, WorkspaceRow
 
 T = TypeVar("T")
 
+TYPED = (Kind.QUESTION, Kind.COMMAND)
+"""What a person writes into the composer."""
 _ENTRIES_A_QUESTION = 8
 """How much longer than the questions wanted a path is followed to find them."""
 
@@ -53,7 +56,7 @@ def model_path(db: Session, leaf: int) -> list[Entry]:
 
 
 def questions(db: Session, root: str, session_id: int | None, limit: int) -> list[str]:
-    """What a person asked: the session's questions, then those of the workspace's others, newest first."""
+    """What a person typed: the questions and commands of the session, then of the folder, newest first."""
     workspace = select(WorkspaceRow.id).where(WorkspaceRow.root == root).scalar_subquery()
     visible = SessionRow.workspace_id == workspace, ~SessionRow.trashed
     nodes: list[Node] = []
@@ -66,23 +69,28 @@ def questions(db: Session, root: str, session_id: int | None, limit: int) -> lis
     others += _inherited(db, and_(*visible, in_trash), limit)
     nodes += sorted(others, key=lambda node: node.id, reverse=True)
     read = entries.read(db, list(dict.fromkeys(nodes))[:limit])
-    texts = [entry.text for entry in read if entry.text.strip() and entry.origin is Origin.PERSON]
+    texts = [_as_typed(entry) for entry in read if entry.text.strip() and entry.origin is Origin.PERSON]
     return list(dict.fromkeys(texts))
+
+
+def _as_typed(entry: Entry) -> str:
+    return as_typed(entry.text) if entry.kind is Kind.COMMAND else entry.text
 
 
 def _asked(db: Session, where: ColumnElement[bool], limit: int) -> list[Node]:
     """The newest questions of a person, of the entries that ``where`` chooses."""
-    newest = select(EntryRow.id, EntryRow.parent, EntryRow.turn_id).order_by(EntryRow.id.desc()).limit(limit)
-    asked = EntryRow.kind == Kind.QUESTION, EntryRow.origin == Origin.PERSON
+    columns = EntryRow.id, EntryRow.parent, EntryRow.kind, EntryRow.turn_id
+    newest = select(*columns).order_by(EntryRow.id.desc()).limit(limit)
+    asked = EntryRow.kind.in_(TYPED), EntryRow.origin == Origin.PERSON
     rows = db.execute(newest.where(*asked, where))
-    return [Node(key, parent, Kind.QUESTION, turn) for key, parent, turn in rows]
+    return [Node(key, parent, Kind(kind), turn) for key, parent, kind, turn in rows]
 
 
 def _inherited(db: Session, where: ColumnElement[bool], limit: int) -> list[Node]:
     """The newest questions that forks stand on, of the sessions that ``where`` chooses."""
     leaves = db.scalars(select(SessionRow.fork_entry).where(SessionRow.fork_entry.is_not(None), where))
     paths = [entries.walk(db, leaf, limit=limit * _ENTRIES_A_QUESTION) for leaf in leaves.all()]
-    return [node for path in paths for node in path if node.kind is Kind.QUESTION]
+    return [node for path in paths for node in path if node.kind in TYPED]
 
 
 def _slice(db: Session, session_id: int, nodes: Sequence[Node], count: int) -> Slice:

@@ -7,6 +7,7 @@ import asyncio
 from textual.widget import Widget
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice, Turn, TurnStatus
+from local_agent.domain.own_command import as_typed
 from local_agent.domain.tree import forgets_pictures, words_of
 from local_agent.tui.conversation.turn_view import ending_of
 from local_agent.tui.look.glyphs import Glyphs
@@ -62,7 +63,7 @@ async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) 
             question.set_reactive(Question.failed, _unanswered(entry, part))
             return [question]
         case Kind.COMMAND:
-            command = Question(f"!{entry.text}", entry.created_at, glyphs)
+            command = Question(as_typed(entry.text), entry.created_at, glyphs)
             return [command, *stored_cards(entry, part, glyphs, opened=True)]
         case Kind.ASSISTANT:
             widgets: list[Widget] = []

@@ -137,10 +137,10 @@ class TurnRunner:
             self._screen.post_message(self.Changed(settled=settled))
 
     async def _turn(self, conversation: Conversation, prompt: Prompt | None) -> bool:
+        from local_agent.domain.own_command import command_of
         from local_agent.tui.conversation.turn_view import (
             TurnView,  # Markdown and Pygments: after the first paint
         )
-        from local_agent.tui.prompt.own_command import command_of
 
         view = TurnView(self._transcript, self._phase, self._glyphs)
         try:

@@ -107,9 +107,11 @@ def call_line(call: Call, width: int, glyphs: Glyphs, *, opened: bool) -> Line:
     sign = sign_of(execution, glyphs)
     aside = f" {_took(execution)} {glyphs.opened if opened else glyphs.closed}"
     name = one_line(execution.tool, 40).ljust(_NAME_CELLS)
-    lead = Content.assemble((f"{sign.glyph} ", sign.style), (f"{name} ", "$text-muted"))
+    own = execution.origin is Origin.PERSON
+    # A command of the person's own stands above it as it was typed.
+    lead = Content.assemble((f"{sign.glyph} ", sign.style), ("" if own else f"{name} ", "$text-muted"))
     room = max(width - lead.cell_length - len(aside) - 1, 2)
-    target = Content.styled(target_of(execution), "$text")
+    target = Content.styled("" if own else target_of(execution), "$text")
     notes = _fitting(sign, list(_notes(execution)), room - min(target.cell_length, _LEAST_TARGET) - 2)
     if notes and target.cell_length + notes.cell_length + 2 > room:
         target = target.truncate(room - notes.cell_length - 2, ellipsis=True)

@@ -32,7 +32,7 @@ async def _output(conversation: Conversation, call: Call) -> str:
     if receipt is None or not receipt.output:
         return call.output or call.progress
     try:
-        data = await conversation.output(receipt.output)
+        data = await conversation.hands.output(receipt.output)
     except LocalAgentError as error:
         return f"{error.line}\n\n{call.output}"
     cut = f"\n\n(The first {READ_AT_MOST:,} bytes of {len(data):,}.)" if len(data) > READ_AT_MOST else ""
