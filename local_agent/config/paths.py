@@ -48,6 +48,11 @@ class Paths:
         return self.home / "runtime-preferences.json"
 
     @property
+    def permissions(self) -> Path:
+        """What is allowed and forbidden in workspaces, beyond one session."""
+        return self.home / "permissions.json"
+
+    @property
     def logs(self) -> Path:
         return self.home / "logs"
 

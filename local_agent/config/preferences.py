@@ -9,12 +9,11 @@ from __future__ import annotations
 import errno
 import json
 import os
-import stat
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from local_agent.config.private_files import write_private
+from local_agent.config.private_files import read_regular, write_private
 from local_agent.domain.errors import ConfigError
 
 MAX_BYTES = 1024
@@ -35,7 +34,7 @@ class Preferences:
     def read(cls, path: Path) -> Preferences:
         """Read the file; a missing one is the defaults, a damaged one a ``ConfigError``."""
         try:
-            data = _content(path)
+            data = read_regular(path, MAX_BYTES + 1)
         except FileNotFoundError:
             return cls()
         except OSError as error:
@@ -86,15 +85,6 @@ def remember(path: Path, **choices: Any) -> str:
         line = f"{path.name} could not be read, and is kept as {_set_aside(path).name}."
     wanted.write(path)
     return line
-
-
-def _content(path: Path) -> bytes:
-    # Neither a link nor a pipe is a file of ours; opening must not wait for a pipe's other end.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError("it is no file")
-        return file.read(MAX_BYTES + 1)
 
 
 def _damaged(path: Path, error: object) -> ConfigError:

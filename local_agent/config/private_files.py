@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -60,6 +61,16 @@ def write_private(path: Path, data: bytes) -> None:
     except BaseException:
         scratch.unlink(missing_ok=True)
         raise
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """At most ``limit`` bytes of a file; ``ValueError`` for a pipe or device, ``OSError`` also for a link."""
+    # Opening must not wait for a pipe's other end.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("it is no file")
+        return file.read(limit)
 
 
 def sync_folder(folder: Path) -> None:
