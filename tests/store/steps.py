@@ -9,10 +9,12 @@ from typing import TypeVar
 
 from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import PICTURES_FORGOTTEN
+from local_agent.domain.ledger import EventKind, Receipt
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply
+from local_agent.store.held import HeldSession
 from local_agent.store.store import Store
-from tests.store.samples import ROOT, VERSION, fill, opening, settled, talk
+from tests.store.samples import EFFECTS, FOUND, ROOT, VERSION, WANTED, fill, opening, settled, talk
 from tests.support.sql_meter import Cost, SqlMeter, metered
 
 T = TypeVar("T")
@@ -72,8 +74,29 @@ class _Walk:
         await self._step("take a draft", store.take_draft(ROOT, info.id))
         await self._step("errors", store.errors(info.id))
         await self._step("fork", store.fork(self._handle))
+        for number in range(turns):
+            await self._turn_with_calls(held, number)
         await self._step("release", held.release())
         return {name: _median(found) for name, found in self._costs.items()}
+
+    async def _turn_with_calls(self, held: HeldSession, number: int) -> None:
+        store, info = self._store, held.info
+        turn = await held.begin(opening(f"task {number}?", info.head))
+        _, (read, bash) = await self._step("record calls", held.record(turn, WANTED, EFFECTS))
+        await self._step("start", held.start(read, {"target": "notes.md"}))
+        await self._step("finish", held.finish(read, EventKind.COMPLETED, Receipt("ok"), "text", ()))
+        bash = await self._step("note", held.note(bash, EventKind.APPROVAL_REQUESTED, {}))
+        bash = await held.start(await held.note(bash, EventKind.APPROVED, {}), {})
+        await self._step("pending", store.pending(info.id, held.info.head))
+        # The turn ends over a call that goes on: uncertain.
+        await self._step("settle over a call", held.settle(turn, settled("Done.")))
+        await self._step("pending, one found", store.pending(info.id, held.info.head))
+        await self._step("pending of a session", store.pending_of(self._handle))
+        await self._step("find", store.find(self._handle))
+        await self._step("list", store.page(ROOT))
+        await self._step("settle what is uncertain", held.settle_uncertain([bash.id], FOUND))
+        await self._step("tail with calls", store.tail(info.id, TAIL))
+        await self._step("one execution", store.execution(read.id))
 
     async def _step(self, name: str, work: Awaitable[T]) -> T:
         result: list[T] = []
