@@ -216,6 +216,21 @@ async def test_a_stop_leaves_a_copy_undone_and_says_what_was_removed(
     assert seen(root) == {"d": "/", "d/a": "1", "d/sub": "/"}
 
 
+async def test_a_file_that_changes_while_others_are_removed_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, tools = workspace(tmp_path, TREE)
+    intent = await prepared(tools, "remove", path="d", recursive=True)
+    monkeypatch.setattr(
+        "local_agent.tools.changing.remove.sync", lambda _: (root / "d/a").write_bytes(b"mine")
+    )
+    result = await run(tools, intent)
+    assert result.status is ResultStatus.FAILED
+    assert "d/a changed after this was looked at" in result.text
+    assert [change.path for change in result.changes] == ["d/sub", "d/sub/b"]
+    assert seen(root) == {"d": "/", "d/a": "mine"}
+
+
 def test_without_hard_links_nothing_is_overwritten_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,7 +242,9 @@ def test_without_hard_links_nothing_is_overwritten_either(
     asyncio.run(call(tools, "write", path="c", content="3"))
     asyncio.run(call(tools, "move", path="a", to="d"))
     parent = os.open(root, os.O_RDONLY)
-    with pytest.raises(FileExistsError):
-        disk.put_new(parent, "b", parent, "c")
+    os.symlink("nowhere", root / "dangling")
+    for name in ("c", "dangling"):
+        with pytest.raises(FileExistsError):
+            disk.put_new(parent, "b", parent, name)
     os.close(parent)
-    assert seen(root) == {"b": "2", "c": "3", "d": "1"}
+    assert seen(root) == {"b": "2", "c": "3", "d": "1", "dangling": "-> nowhere"}
