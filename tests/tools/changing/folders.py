@@ -58,4 +58,4 @@ async def refusal(tools: Box, name: str, **arguments: object) -> str:
         intent, result = await allowed(tools, name, **arguments)
     except ToolFailed as failed:
         return str(failed)
-    raise AssertionError(f"{intent.target}: {result}")
+    raise AssertionError(f"{intent.target}: {result.text[:200]}")
