@@ -38,7 +38,6 @@ class Collected:
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
         self._spool: BinaryIO | None = None
-        self._spooled = 0
 
     async def feed(self, data: bytes) -> None:
         """More of it. Never raises: what can't be kept is counted."""
@@ -59,11 +58,9 @@ class Collected:
             if self._spool is None:
                 self._spool = self._open_spool()
                 data = bytes(self._head) + data
-            kept = memoryview(data)[: self._most - self._spooled]
+            kept = memoryview(data)
             while kept:
-                written = self._spool.write(kept)
-                self._spooled += written
-                kept = kept[written:]
+                kept = kept[self._spool.write(kept) :]
         except OSError as error:
             self.lost = f"there is no room for more of it ({error.strerror})"
         else:
@@ -98,11 +95,6 @@ class Collected:
         while piece := os.pread(self._spool.fileno(), limit - len(found), offset + len(found)):
             found += piece
         return bytes(found)
-
-    @property
-    def kept(self) -> int:
-        """How many bytes, from the first, can be read."""
-        return self._spooled if self._spool is not None else len(self._head)
 
     @property
     def whole(self) -> bytes:

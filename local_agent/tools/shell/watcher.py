@@ -93,8 +93,7 @@ class Watch:
         """TERM, and KILL as long as somebody is there."""
         if self._gone():
             return
-        # A stopped process takes TERM only when it goes on.
-        self._kill(signal.SIGTERM, signal.SIGCONT)
+        self._kill(signal.SIGTERM)
         grace = HASTY_GRACE if self._asked == b"s" else GRACE
         self._wait(self._gone, time.monotonic() + grace)
         given_up = time.monotonic() + GIVEN_UP_SECONDS
@@ -102,16 +101,15 @@ class Watch:
             self._kill(signal.SIGKILL)
             self._wait(self._gone, time.monotonic() + 0.02)
 
-    def _kill(self, *numbers: int) -> None:
+    def _kill(self, number: int) -> None:
         # Once its leader is reaped, a group's number may come to belong to somebody else; where orphans
         # fall to us, it is not needed any more either.
         if self._status is None or not self._adopts:
             with suppress(OSError):
-                os.killpg(self._pid, numbers[0])
+                os.killpg(self._pid, number)
         for pid in self._found():
-            for number in numbers:
-                with suppress(OSError):  # gone meanwhile, or another person's by now: sudo
-                    os.kill(pid, number)
+            with suppress(OSError):  # gone meanwhile, or another person's by now: sudo
+                os.kill(pid, number)
 
     def _found(self) -> list[int]:
         """The processes below this one; where orphans don't fall to us, the rest of the group as well."""
@@ -129,7 +127,7 @@ class Watch:
         return list(found)
 
     def _gone(self) -> bool:
-        """True when nothing is left: no child of ours, where orphans fall to us, and nobody in the group."""
+        """True when nothing is left: no child, and where orphans don't fall to us, nobody in the group."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -140,13 +138,7 @@ class Watch:
             if pid == self._pid and self._status is None:
                 self._status = status
                 _report(f"ended {status}")
-        if self._adopts:
-            return True
-        try:
-            os.killpg(self._pid, 0)
-        except OSError as error:
-            return isinstance(error, ProcessLookupError)
-        return False
+        return self._adopts or not self._found()
 
     def _until(self, done: Callable[[], bool], until: float | None = None) -> None:
         """Wait for ``done``, or the time, or a word on the control pipe."""
@@ -227,11 +219,16 @@ def _listed_by_ps() -> list[tuple[int, int, int]]:
 
     command = ["ps", "-A", "-o", "pid=,ppid=,pgid=,stat="]
     try:
-        listed = subprocess.run(command, capture_output=True, text=True, timeout=1, check=False).stdout
-    except (OSError, subprocess.SubprocessError):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as ps:
+            listed = ps.communicate()[0]
+    except OSError:
         return []
     rows = [line.split() for line in listed.splitlines()]
-    return [(int(row[0]), int(row[1]), int(row[2])) for row in rows if len(row) > 3 and row[3][0] != "Z"]
+    return [
+        (int(pid), int(parent), int(group))
+        for pid, parent, group, state, *_ in rows
+        if state[0] not in "ZX" and int(pid) != ps.pid
+    ]
 
 
 if __name__ == "__main__":

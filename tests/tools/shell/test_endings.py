@@ -128,7 +128,7 @@ async def test_a_watcher_that_is_killed_takes_the_command_along_and_the_outcome_
     await until(lambda: asleep(name))
     (pid,) = asleep(name)
 
-    os.kill(os.getsid(_parent(pid)), signal.SIGKILL)
+    os.kill(_parent(pid), signal.SIGKILL)
     result = await running
 
     assert result.status is ResultStatus.UNCERTAIN
@@ -167,3 +167,18 @@ async def test_nothing_outlives_a_killed_program_by_two_seconds(tmp_path: Path, 
         program.wait()
 
     await until(lambda: not asleep(name), 2.0)
+
+
+@pytest.mark.skipif(not LINUX, reason="there a command outlives the death of all who watch it")
+async def test_the_command_dies_with_its_watcher_when_nobody_else_is_there(tmp_path: Path) -> None:
+    name = a_sleep()
+    program = in_a_program_of_its_own(tmp_path, f"sleep {name}")
+    try:
+        await until(lambda: len(asleep(name)) == 2)
+        program.send_signal(signal.SIGSTOP)
+        for watcher in [_parent(pid) for pid in asleep(name)]:
+            os.kill(watcher, signal.SIGKILL)
+        await until(lambda: not asleep(name))
+    finally:
+        program.kill()
+        program.wait()
