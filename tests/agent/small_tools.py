@@ -130,6 +130,7 @@ class SmallToolbox:
                 return ToolResult(ResultStatus.OK, f"Wrote {target}.", diff=intent.diff, changes=(change,))
             case "bash":
                 status = ResultStatus.FAILED if target in self.failing else ResultStatus.OK
+                status = ResultStatus.UNCERTAIN if target == "lost" else status
                 around.progress(f"{target}: output")
                 return ToolResult(status, f"{target}: {status}", exit_code=int(target in self.failing))
             case "broken":
