@@ -29,7 +29,7 @@ class QuestionPanel(WaitingPanel):
 
     DEFAULT_CSS = """
     QuestionPanel {
-        & > #question-body { height: auto; max-height: 45vh; scrollbar-size-vertical: 1; }
+        & > #question-body { height: auto; max-height: 40vh; scrollbar-size-vertical: 1; }
         & Static { height: auto; }
         & > LineInput { height: 1; border: none; padding: 0; background: transparent; }
         & > #question-keys { height: 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
