@@ -17,10 +17,26 @@ from typing import Any
 
 from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.entries import PICTURES_FORGOTTEN
+from local_agent.domain.ledger import EventKind, Receipt
 from local_agent.domain.pictures import Picture
+from local_agent.domain.ports import Reply
+from local_agent.domain.tools import FileChange
 from local_agent.store.revisions import migrations_folder, shipped
 from local_agent.store.store import Store
-from tests.store.samples import VERSION, failed, new_session, opening, reply_half, settled, talk
+from tests.store.samples import (
+    BASH,
+    EFFECTS,
+    FOUND,
+    READ,
+    VERSION,
+    failed,
+    new_session,
+    opening,
+    reply_half,
+    run_call,
+    settled,
+    talk,
+)
 from tests.support.crash import crash_at
 
 IN_MID_REPLY = "reply.keep:after-commit"
@@ -62,8 +78,31 @@ async def _fill(path: Path) -> None:
     headless, turn = await store.create(new_session("By -p", headless=True), opening("Once"))
     await headless.settle(turn, settled())
 
+    await _fill_ledger(store)
     cut, turn = await store.create(new_session("Cut off"), opening("And then?"))
     await reply_half(cut, turn, NASTY)
+
+
+async def _fill_ledger(store: Store) -> None:
+    """Calls in each state: ended with changes, refused, settled, uncertain, and those of a command."""
+    held, turn = await store.create(new_session("With tools"), opening("Tidy up"))
+    odd = replace(BASH, arguments={"command": NASTY})
+    _, calls = await held.record(turn, Reply(NASTY, calls=(READ, odd, odd, odd)), EFFECTS + EFFECTS[1:] * 2)
+    read, denied, settled_call, uncertain = calls
+    await run_call(held, read, NASTY)
+    asked = await held.note(denied, EventKind.APPROVAL_REQUESTED, {"target": NASTY})
+    await held.finish(asked, EventKind.DENIED, Receipt("refused"), "no", ())
+    await held.start(settled_call, {"target": NASTY, "pid": 4711})
+    await held.start(uncertain, {})
+    await held.settle(turn, settled())
+    await held.settle_uncertain([settled_call.id], replace(FOUND, summary=NASTY))
+    command = await held.begin(replace(opening(NASTY, held.info.head), command=odd))
+    (call,) = await held.requested(command)
+    change = FileChange(NASTY, "changed", "0" * 64, "1" * 64, 0o644)
+    await held.finish(
+        await held.start(call, {}), EventKind.COMPLETED, Receipt("ok", diff=NASTY), NASTY, (change,)
+    )
+    await held.settle(command, settled(""))
 
 
 def read_rows(path: Path) -> Rows:
