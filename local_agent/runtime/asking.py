@@ -121,6 +121,8 @@ class Asking:
         try:
             await self._hands.require_settled(parent, self._planner.mode)
             plan = replace(await self._plan(prompt, parent, context), unsent=unsent)
+            if plan.mode is Mode.PLAN:
+                plan = replace(plan, uncertain=await self._hands.uncertain(parent))
             async with aclosing(self._run(plan)) as events:
                 async for event in events:
                     yield event

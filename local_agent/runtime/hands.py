@@ -136,6 +136,11 @@ class Hands:
             return
         raise blocked(pending, self._journal.info.handle if self._journal.info is not None else "")
 
+    async def uncertain(self, leaf: int | None) -> frozenset[tuple[int, int]]:
+        """The same by entry and number of the call, for the model to be told."""
+        pending = await self.pending(leaf)
+        return frozenset((each.execution.entry_id, each.execution.call_number) for each in pending)
+
     async def close(self) -> None:
         """End what runs in the background."""
         await self.commands.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from local_agent.domain.entries import TurnStatus
+from local_agent.domain.entries import ToolCall, TurnStatus
 from local_agent.domain.errors import ModelErrorKind
 from local_agent.domain.events import (
     Event,
@@ -109,11 +109,18 @@ async def test_a_stop_inside_a_tool_is_quick_and_the_rest_is_not_run(
     assert stopper.took < STOP_SECONDS
     assert the_end(events).status is TurnStatus.INTERRUPTED
     assert results(events) == ["never was stopped", NOT_RUN, NOT_RUN]
-    assert states(events) == [EventKind.CANCELLED] * 3
+    assert states(events) == [EventKind.CANCELLED] * 3 and len(bench.server.chats) == 1
     assert not only(events, TurnFailed)
     bench.server.script("I go on.")
     assert the_end(await bench.events("go on")).status is TurnStatus.SETTLED
     assert_requests_grow(bench)
+
+
+async def test_a_stop_ends_a_command_of_the_persons_own(bench: Bench, tools: SmallToolbox) -> None:
+    stopper = Stopper(bench, lambda event: isinstance(event, ToolStarted))
+    events = await bench.events("run", stopper, command=ToolCall("c", "run", {"gate": "never"}))
+    assert stopper.took < STOP_SECONDS
+    assert (the_end(events).status, states(events)) == (TurnStatus.INTERRUPTED, [EventKind.CANCELLED])
 
 
 async def test_a_stop_before_a_tool_runs_none(bench: Bench, tools: SmallToolbox) -> None:
