@@ -215,7 +215,7 @@ def _settle_all(startup: Startup, found: Found, digest: str, evidence: Evidence)
         say("They were settled by the same evidence before: nothing was changed.")
     else:
         rest = f" {more} more: local-agent execution recover {found.handle} --all" if more else ""
-        say(f"{settled} executions are settled, and the model will be told.{rest}")
+        say(f"Settled: {settled}. The model will be told.{rest}")
     return settled
 
 

@@ -161,7 +161,7 @@ def repair(handle: str, as_document: bool) -> None:
         recovering = conversation.hands.recovering
         if uncertain := await recovering.of_session(conversation.info):
             raise LocalAgentError(
-                f"{len(uncertain)} calls of session {found.handle} are uncertain.",
+                f"Uncertain calls of session {found.handle}: {len(uncertain)}.",
                 f"Settle them first: local-agent execution recover {found.handle} --all",
             )
         return await recovering.repair(found.handle)
@@ -170,7 +170,8 @@ def repair(handle: str, as_document: bool) -> None:
     if as_document:
         write_json(as_json({"handle": found.handle, "results_written": count}, indent=2) + "\n")
     elif count:
-        say(f"{count} lost results of session {found.handle} are in the conversation again.")
+        what = "One lost result" if count == 1 else f"{count} lost results"
+        say(f"{what} of session {found.handle} {'is' if count == 1 else 'are'} in the conversation again.")
     else:
         say(f"Nothing to repair: every result of session {found.handle} is in the conversation.")
 

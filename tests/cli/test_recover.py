@@ -114,7 +114,7 @@ def test_a_set_is_settled_together_or_not_at_all(home: Path, project: Path, tmp_
     assert not [row for row in ledger(home) if row[1] in tuple(Observation)]
 
     assert run(*words, cwd=tmp_path).code == 1  # it belongs to its folder
-    assert run(*words, cwd=project).line.startswith("3 executions are settled")
+    assert run(*words, cwd=project).line.startswith("Settled: 3.")
     assert "by the same evidence before" in run(*words, cwd=project).line
     assert recover(handle, "--all", cwd=project).line == f"Nothing is uncertain in session {handle}."
 
@@ -137,7 +137,7 @@ def test_a_set_holds_a_hundred(home: Path, project: Path) -> None:
     assert "Uncertain: 100." in shown.out
     assert "There are 3 more" in shown.out
     settled = run(*printed(shown)[-1], cwd=project)
-    assert "100 executions are settled" in settled.line
+    assert "Settled: 100." in settled.line
     assert f"3 more: local-agent execution recover {handle} --all" in settled.line
     assert recover(handle, "--all", cwd=project).out.count("Settle it with:") == 3
 
