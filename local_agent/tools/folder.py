@@ -106,10 +106,10 @@ class Folder:
         Use the name with ``dir_fd`` and without following links.
         """
         base = _TOP if located.outside else self.root
-        *above, name = located.absolute.relative_to(base).parts or (".",)
+        *above, name = located.relative.strip("/").split("/")
         descriptor = folder_beneath(base, above)
         try:
-            yield descriptor, name
+            yield descriptor, name or "."
         finally:
             os.close(descriptor)
 

@@ -6,7 +6,8 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from local_agent.tools.looking import STOPPED, Aim, LookingTool
 from local_agent.tools.matching import Hits, Matching, TooSlow
 from local_agent.tools.output import first_lines
 from local_agent.tools.paths import aimed, open_file, outside_of, why_not
+from local_agent.tools.sieve import Sieve
 from local_agent.tools.text_file import HEAD, encoding_of
 
 SPEC = ToolSpec(
@@ -42,6 +44,8 @@ FILE_BYTES = 16 * 1024 * 1024
 """How far into a file is searched."""
 SECONDS = 15.0
 SLOW_FILES = 2
+BATCH = 100
+"""Files that are open at the same time."""
 PATTERN_LENGTH = 1_000
 _ROOM_FOR_WORDS = 500
 
@@ -109,14 +113,27 @@ def _look(plan: GrepPlan, folder: Folder, ended: threading.Event) -> ToolResult:
     found = Found()
     with Matching(plan.pattern, plan.ignore_case, ended) as matching:
         listed = _files(plan, folder, ended)
+        # To look for a literal first costs us less than to start anything.
+        sieving = not matching.literal and len(listed.paths) > 1
+        sieve = Sieve.of(plan.pattern, plan.ignore_case, folder.root) if sieving else None
         found.whole = listed.whole
-        for path, located in _located(listed, plan.where, folder):
-            if ended.is_set():
-                return STOPPED
-            if time.monotonic() > end or len(found.slow) >= SLOW_FILES:
-                found.whole = False
+        for start in range(0, len(listed.paths), BATCH):
+            with ExitStack() as opened:
+                files = list(_opened(listed.paths[start : start + BATCH], plan.where, folder, opened))
+                small = [file.descriptor for file in files if file.size <= FILE_BYTES]
+                passed = sieve.passed(small) if sieve else set(small)
+                for file in files:
+                    if ended.is_set():
+                        return STOPPED
+                    if time.monotonic() > end or len(found.slow) >= SLOW_FILES:
+                        found.whole = False
+                        break
+                    if file.size <= FILE_BYTES and file.descriptor not in passed:
+                        found.searched += 1
+                    else:
+                        _search(file, matching, found, plan.most)
+            if not found.whole:
                 break
-            _search(path, located, folder, matching, found, plan.most)
     return STOPPED if ended.is_set() else _result(plan, folder, found, listed.hidden)
 
 
@@ -142,28 +159,38 @@ def _is_wanted_file(wanted: Matcher, path: str, is_folder: bool) -> bool:
     return not is_folder and wanted(path, False)
 
 
-def _located(listed: Listing, where: Located, folder: Folder) -> Iterator[tuple[str, Located]]:
-    """Each file; what has become a link since it was listed is not followed when it is opened."""
-    for path in listed.paths:
-        yield path, Located(path, folder.root / path, path, where.outside)
+class OpenFile(NamedTuple):
+    """A file to be searched."""
+
+    path: str
+    descriptor: int
+    size: int
 
 
-def _search(path: str, located: Located, folder: Folder, matching: Matching, found: Found, most: int) -> None:
-    try:
-        descriptor, status = open_file(folder, located)
-    except ToolFailed:  # a link, a pipe, gone, or closed to this account
-        return
-    with open(descriptor, "rb") as file:
-        head = file.read(HEAD)
+def _opened(paths: Sequence[str], where: Located, folder: Folder, opened: ExitStack) -> Iterator[OpenFile]:
+    """The files; what has become a link since it was listed is not followed."""
+    for path in paths:
+        with suppress(ToolFailed):  # a link, a pipe, gone, or closed to this account
+            located = Located(path, folder.root / path, path, where.outside)
+            descriptor, status = open_file(folder, located)
+            opened.callback(os.close, descriptor)
+            yield OpenFile(path, descriptor, status.st_size)
+
+
+def _search(file: OpenFile, matching: Matching, found: Found, most: int) -> None:
+    # Where an open file is passed on, its place may be where ripgrep has left it.
+    os.lseek(file.descriptor, 0, os.SEEK_SET)
+    with open(file.descriptor, "rb", closefd=False) as source:
+        head = source.read(HEAD)
         encoding = encoding_of(head)
         if encoding is None:
             return
-        data = head + (file.read(FILE_BYTES - len(head)) if len(head) == HEAD else b"")
+        data = head + (source.read(FILE_BYTES - len(head)) if len(head) == HEAD else b"")
     try:
-        found.add(path, matching.search(data[encoding.mark :], encoding.codec), most)
+        found.add(file.path, matching.search(data[encoding.mark :], encoding.codec), most)
     except TooSlow:
-        found.slow.append(path)
-    found.long += status.st_size > FILE_BYTES
+        found.slow.append(file.path)
+    found.long += file.size > FILE_BYTES
 
 
 def _result(plan: GrepPlan, folder: Folder, found: Found, hidden: int) -> ToolResult:

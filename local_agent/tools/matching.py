@@ -61,7 +61,8 @@ class Matching:
         self._ignore_case = ignore_case
         self._ended = ended
         self._worker: subprocess.Popen[bytes] | None = None
-        self._literal = "" if ignore_case else required_literal(pattern)
+        self.literal = "" if ignore_case else required_literal(pattern)
+        """What is not in a file without it is not looked at any closer."""
 
     def __enter__(self) -> Matching:
         """Start the process. Raises ``ToolFailed`` for what is no expression."""
@@ -75,7 +76,7 @@ class Matching:
 
     def search(self, data: bytes, codec: str) -> Hits:
         """The lines that match; raises ``TooSlow``, and can be asked again."""
-        if self._literal and self._literal.encode(codec, "replace") not in data:
+        if self.literal and self.literal.encode(codec, "replace") not in data:
             return Hits(0, [])
         if self._worker is None:
             self._start()

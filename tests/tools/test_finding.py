@@ -7,14 +7,17 @@ import re
 import threading
 import time
 from pathlib import Path
+from shutil import which
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from local_agent.domain.tools import ResultStatus, ToolFailed
 from local_agent.tools.matching import Matching, TooSlow, required_literal
 from local_agent.tools.output import byte_length
+from local_agent.tools.sieve import Sieve
+from local_agent.tools.text_file import encoding_of
 from tests.tools.calling import Around, box, call, failure, prepared, run
 
 
@@ -129,6 +132,7 @@ async def test_a_long_line_is_cut_around_its_match(root: Path) -> None:
 
 
 async def test_an_expression_without_an_end_is_stopped(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(root))  # ripgrep would know that there is nothing to find
     monkeypatch.setattr("local_agent.tools.matching.SECONDS", 0.3)
     (root / "a.txt").write_text("a" * 60 + "!\n")
     tools = box(root)
@@ -140,7 +144,8 @@ async def test_an_expression_without_an_end_is_stopped(root: Path, monkeypatch: 
     assert "wide.txt\n  1: a needle" in result.text
 
 
-async def test_a_stop_ends_a_search_at_once(root: Path) -> None:
+async def test_a_stop_ends_a_search_at_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(root))
     (root / "a.txt").write_text("a" * 60 + "!\n")
     tools, around = box(root), Around()
     intent = await prepared(tools, "grep", pattern="(a+)+$")
@@ -173,6 +178,88 @@ def test_no_line_is_missed_for_want_of_a_literal(pattern: str, lines: list[str])
         return
     literal = required_literal(pattern)
     assert all(literal in line for line in lines if compiled.search(line))
+
+
+ripgrep = pytest.mark.skipif(which("rg") is None, reason="ripgrep is not installed")
+TEXTS = (
+    *(b"", b"\n", b"abc 12\nfoo_bar\n", b"a\r\nab \r\n", b"x\n\n\nx", b"no end", b"A B C\tD", b"{}[]()"),
+    *(
+        "größe ² K ſ\n".encode(),
+        "ab 12\n".encode("utf-16"),
+        b"\0a12",
+        b"a\x1cb",
+        b"caf\xe9 12",
+        b"\x85 a\x0bb",
+    ),
+)
+
+PIECES = (
+    *(*"ab1 ._^$|*+?{K", "ß", r"\d", r"\w", r"\W", r"\s", r"\S", r"\b", r"\B", r"\."),
+    *("(?:a", ")", "(", "[a-c]", "[^a]", r"[\d_]", r"[^\s]", "{2}", "{1,}", "++", "??"),
+)
+
+
+@ripgrep
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.sampled_from(PIECES),
+        min_size=1,
+        max_size=6,
+    ),
+    st.booleans(),
+)
+def test_ripgrep_sifts_nothing_out_that_matches(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str], ignore_case: bool
+) -> None:
+    pattern = "".join(parts)
+    sieve = Sieve.of(pattern, ignore_case, Path("/nowhere"))
+    try:
+        re.compile(pattern)
+    except re.error:
+        return
+    if sieve is None:
+        return
+    folder = tmp_path_factory.mktemp("texts")
+    descriptors = []
+    for number, text in enumerate(TEXTS):
+        (folder / str(number)).write_bytes(text)
+        descriptors.append(os.open(folder / str(number), os.O_RDONLY))
+    try:
+        passed = sieve.passed(descriptors)
+        with Matching(pattern, ignore_case, threading.Event()) as matching:
+            for descriptor, text in zip(descriptors, TEXTS, strict=True):
+                encoding = encoding_of(text)
+                if encoding and matching.search(text[encoding.mark :], encoding.codec).lines:
+                    assert descriptor in passed, (pattern, text)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+@ripgrep
+async def test_a_search_says_the_same_without_ripgrep(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = box(root)
+    searches: list[dict[str, object]] = [
+        {"pattern": r"n\w+e$"},
+        {"pattern": "NEEDLE", "ignore_case": True},
+        {"pattern": r"^\s*$"},
+        {"pattern": r"[a-z]+\("},
+        {"pattern": "(needle|nothing)"},
+        {"pattern": "(?i)NEEDLE"},
+    ]
+    sieved = [await call(tools, "grep", **arguments) for arguments in searches]
+    monkeypatch.setenv("PATH", str(root))
+    assert Sieve.of("a*", False, root) is None
+    assert [await call(tools, "grep", **arguments) for arguments in searches] == sieved
+
+
+def test_a_ripgrep_of_the_workspace_is_not_run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "rg").write_text("#!/bin/sh\ntouch ran\n")
+    (root / "rg").chmod(0o755)
+    monkeypatch.setenv("PATH", str(root))
+    assert Sieve.of("a*", False, root) is None
+    assert Sieve.of("a*", False, root / "src") is not None
 
 
 def test_literals_are_found_where_they_are_plain() -> None:
