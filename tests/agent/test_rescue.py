@@ -172,6 +172,7 @@ NO_CALLS = [
     '<tool_call>{"name": "read", "arguments": {"path": "a.tx',
     "<function=read></function>",
     "<function=rm><parameter=path>a</parameter></function>",
+    "<function=read><parameter=path>a</parameter></function><function=rm></function>",
     "[TOOL_CALLS]",
     "[TOOL_CALLS]read",
     "<p>read</p>",
