@@ -7,14 +7,17 @@ from collections.abc import Mapping
 
 _OURS = "LOCAL_AGENT_"
 _SECRET = frozenset({"OLLAMA_API_KEY"})
-# A program that believes in a terminal would wait for keys, page or paint. CI changes what many print.
+# A program that believes in a terminal would wait for keys, page or paint. Python keeps back what it prints
+# where nobody seems to look: what is said of a job, or was until a stop, would be missing.
 _UNATTENDED = {
     "TERM": "dumb",
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
+    "PYTHONUNBUFFERED": "1",
 }
 _UNSET = frozenset({"CI"})
+"""Changes what many programs print."""
 
 
 def environment(person: Mapping[str, str]) -> dict[str, str]:

@@ -25,8 +25,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 GRACE = 0.3
-HASTY_GRACE = 0.08
 """Seconds from TERM to KILL."""
+HASTY_GRACE = 0.08
+"""The same while a person waits."""
 LEFTOVER_SECONDS = 0.2
 """How long what a command has left behind may take to end by itself."""
 GIVEN_UP_SECONDS = 1.5
@@ -78,7 +79,8 @@ class Watch:
         while word is None and not self._gone():
             word = self._control(None)
         if word == b"g":
-            os.write(self._begin, b"g")
+            with suppress(OSError):  # somebody has killed it already
+                os.write(self._begin, b"g")
         elif word is not None:
             self._asked = word
         os.close(self._begin)
