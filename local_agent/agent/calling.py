@@ -126,11 +126,11 @@ class RunningCall:
         place = self._place
         if place.authority is None:
             return intent, False
-        decision = place.authority.decide(intent, place.mode)
+        decision = await asyncio.to_thread(place.authority.decide, intent, place.mode)
         if decision.verdict is Verdict.ASK:
             async with place.questions.one_at_a_time:
                 # The answer to another question may have settled this one.
-                decision = place.authority.decide(intent, place.mode)
+                decision = await asyncio.to_thread(place.authority.decide, intent, place.mode)
                 if decision.verdict is Verdict.ASK:
                     return await self._asked(intent, decision, place.authority), decision.confined
         if decision.verdict is Verdict.REFUSE:

@@ -16,6 +16,7 @@ from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import ToolSpec
 from local_agent.objects.store import ObjectFolder, Objects, ObjectsInMemory
+from local_agent.policy.authority import ProjectAuthority
 from local_agent.runtime.recovering import Recovering
 from local_agent.tools.box import Box
 from local_agent.tools.changing.offered import changing_tools
@@ -76,12 +77,8 @@ class Workshop:
         tools = [*LOOKING, *changing_tools(), *shell_tools(commands, self.sandbox), *TALKING]
         return Box(Folder(self.root, self.outputs), tools)
 
-    def authority(self):  # type: ignore[no-untyped-def]  # until the rules are there
+    def authority(self) -> ProjectAuthority:
         """The rules of one conversation."""
-        try:
-            from local_agent.policy.authority import ProjectAuthority
-        except ModuleNotFoundError:
-            return None
         return ProjectAuthority(
             self.root,
             self._paths,
