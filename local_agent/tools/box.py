@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from asyncio import to_thread
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from local_agent.domain.entries import ToolCall
 from local_agent.domain.text import one_line
-from local_agent.domain.tools import Intent, ReadyTool, ToolFailed, ToolSpec
+from local_agent.domain.tools import Intent, ReadyTool, Surroundings, ToolFailed, ToolResult, ToolSpec
 from local_agent.tools.arguments import fitted
 from local_agent.tools.folder import Folder
+from local_agent.tools.output import bounded, fits
 from local_agent.tools.tool import Tool
 
 _MEANT = {
@@ -61,7 +63,7 @@ class Box:
     async def ready(self, intent: Intent, execution_id: str, *, confined: bool) -> ReadyTool:
         """Do all but the effect. Raises ``ToolFailed`` when what the preview rests on has changed."""
         tool = self._named(intent.spec.name)
-        return await tool.ready(intent, self.folder, execution_id, confined=confined)
+        return _InBounds(await tool.ready(intent, self.folder, execution_id, confined=confined), self.folder)
 
     def _named(self, name: str) -> Tool:
         found = self._tools.get(name)
@@ -73,6 +75,32 @@ class Box:
 
     def _all(self) -> str:
         return f"There are: {', '.join(self._tools)}." if self._tools else "There are no tools."
+
+
+@dataclass(frozen=True, slots=True)
+class _InBounds:
+    """A call whose result fits, whatever its tool says."""
+
+    ready: ReadyTool
+    folder: Folder
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        return self.ready.facts
+
+    async def run(self, around: Surroundings) -> ToolResult:
+        result = await self.ready.run(around)
+        if fits(result.text, self.folder.result_bytes):
+            return result
+        text, size, output = await to_thread(
+            bounded, result.text, self.folder.result_bytes, self.folder.outputs
+        )
+        if result.output:  # the tool has kept more than it says
+            return replace(result, text=text)
+        return replace(result, text=text, size=size, output=output)
+
+    async def drop(self) -> None:
+        await self.ready.drop()
 
 
 def closest(name: str, names: Sequence[str]) -> list[str]:

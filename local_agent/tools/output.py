@@ -12,6 +12,8 @@ LINE = 2_000
 """Characters of one line."""
 HEAD_SHARE = 0.4
 """What a command did last says more than how it began."""
+_LONGEST = LINE + 200
+"""Of a line that says itself how it was cut."""
 _NOTE = 240
 """Bytes that the words about what is left out may have."""
 
@@ -26,27 +28,27 @@ class Bounded(NamedTuple):
     """Digest of the whole in the object store where ``text`` is a part of it."""
 
 
-def bounded(whole: str, limit: int, outputs: Objects, kept: bytes | None = None) -> Bounded:
-    """``whole`` in at most ``limit`` bytes; what is cut is kept in ``outputs``, as ``kept`` if it is given.
+def fits(text: str, limit: int) -> bool:
+    """Whether a text needs no cut, in none of its lines either."""
+    return byte_length(text) <= limit and (
+        len(text) <= LINE or all(len(line) <= _LONGEST for line in text.split("\n"))
+    )
+
+
+def bounded(whole: str, limit: int, outputs: Objects) -> Bounded:
+    """``whole`` in at most ``limit`` bytes; when something is cut, all of it is kept in ``outputs``.
 
     Blocks on the disk. An output that can't be kept is said to be lost.
     """
-    lines = [short_line(line) for line in whole.split("\n")]
-    text = "\n".join(lines)
-    if byte_length(text) <= limit and text == whole:
+    if fits(whole, limit):
         return Bounded(whole)
-    data = kept if kept is not None else whole.encode("utf-8", "replace")
+    lines = [_short(line) for line in whole.split("\n")]
+    text = "\n".join(lines)
+    data = whole.encode("utf-8", "replace")
     digest, lost = _kept(data, outputs)
     if byte_length(text) + byte_length(lost) > limit:
         text = _ends(lines, max(limit - _NOTE - byte_length(lost), 0), len(data))
     return Bounded(text + lost, len(data), digest)
-
-
-def short_line(line: str, limit: int = LINE) -> str:
-    """A line of at most ``limit`` characters, and how long it really is."""
-    if len(line) <= limit:
-        return line
-    return f"{line[:limit]}… [cut: this line has {len(line):,} characters]"
 
 
 def fitting(lines: list[str], limit: int) -> int:
@@ -68,6 +70,12 @@ def cut_bytes(text: str, limit: int) -> str:
     if len(text) * 4 <= limit:
         return text
     return text[:limit].encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+
+
+def _short(line: str) -> str:
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[:LINE]}… [cut: this line has {len(line):,} characters]"
 
 
 def _ends(lines: list[str], limit: int, size: int) -> str:

@@ -24,7 +24,7 @@ _LOOKED_AT = 5_000
 def aimed(arguments_path: object, folder: Folder, *, is_folder: bool = False) -> Located:
     """Where a path argument leads, if a tool may open it; ``.`` when it was not given."""
     located = folder.locate(str(arguments_path or "."))
-    folder.check(located, folder=is_folder)
+    folder.check(located, folder=is_folder or (not located.outside and os.path.isdir(located.absolute)))
     return located
 
 

@@ -162,6 +162,8 @@ READING = [
     Escape("search outside", "grep", {"pattern": "CANARY", "path": "out"}, Way.ASKED, "{outside}"),
     Escape("search a secret", "grep", {"pattern": "CANARY", "path": ".env"}, Way.REFUSED),
     Escape("search a secret by another name", "grep", {"pattern": ".", "path": "notes.txt"}, Way.REFUSED),
+    Escape("search what an .agentignore hides", "grep", {"pattern": ".", "path": "private"}, Way.REFUSED),
+    Escape("find what it hides", "glob", {"pattern": "*", "path": "private"}, Way.REFUSED),
     Escape("search for secrets", "grep", {"pattern": ".", "glob": ".env*"}, Way.EMPTY),
     Escape("search a pipe", "grep", {"pattern": ".", "path": "pipe"}, Way.REFUSED),
     Escape("search a device", "grep", {"pattern": ".", "path": "zero"}, Way.ASKED, "/dev/zero"),
