@@ -48,6 +48,16 @@ class Attaching(Protocol):
     def clear(self) -> None: ...
 
 
+class Working(Protocol):
+    """What a command may ask about the work of tools."""
+
+    def plan(self, task: str) -> None: ...
+
+    def changes(self) -> None: ...
+
+    def permissions(self) -> None: ...
+
+
 class CommandScreen(Protocol):
     """What a command may ask of the screen it is typed on."""
 
@@ -62,6 +72,9 @@ class CommandScreen(Protocol):
 
     @property
     def history(self) -> Reading: ...
+
+    @property
+    def working(self) -> Working: ...
 
     def notify_line(self, text: str, kind: NoticeKind = "information") -> None: ...
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from local_agent.tui.tools.tooling import Tooling
     from local_agent.tui.tools.waiting import WaitingPanel
     from local_agent.tui.widgets.queue_strip import QueueStrip
+    from local_agent.tui.working import Working
 
 FIRST_KEYS_SECONDS = 0.05
 """How long the first paint and the keys typed before it have the processor for themselves."""
@@ -112,6 +113,13 @@ class ChatScreen(Doors):
         from local_agent.tui.tools.tooling import Tooling  # not before the first paint
 
         return Tooling(self)
+
+    @cached_property
+    def working(self) -> Working:
+        """Opens what there is about the work of tools."""
+        from local_agent.tui.working import Working  # not before the first paint
+
+        return Working(self)
 
     @property
     def busy(self) -> bool:
