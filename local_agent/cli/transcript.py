@@ -96,6 +96,8 @@ def _marks(info: SessionInfo) -> list[str]:
         marks.append(f"fork of {info.forked_from}")
     if info.error_count:
         marks.append(f"⚠ {info.error_count} {'error' if info.error_count == 1 else 'errors'}")
+    if info.uncertain_count:
+        marks.append(f"⚠ {info.uncertain_count} uncertain")
     if info.headless:
         marks.append("made by -p")
     if info.trashed:

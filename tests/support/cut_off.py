@@ -25,6 +25,7 @@ from local_agent.domain.tools import Effect, FileChange
 from local_agent.store.store import Store
 
 PROJECT = Path(__file__).parents[2]
+MODEL = "llama3.2:3b"
 Call = dict[str, Any]
 
 
@@ -74,8 +75,8 @@ def cut_off(
 
 async def _write(script: dict[str, Any]) -> None:
     store = Store.open(Path(script["home"]) / "local-agent.db", program_version="0.1.0")
-    new = NewSession(script["workspace"], script["question"], "ollama", "http://127.0.0.1:1", "tiny:1b")
-    held, turn = await store.create(new, Opening(script["question"], None, "tiny:1b"))
+    new = NewSession(script["workspace"], script["question"], "ollama", "http://127.0.0.1:1", MODEL)
+    held, turn = await store.create(new, Opening(script["question"], None, MODEL))
     calls = script["calls"]
     wanted = [ToolCall(f"c{number}", each["tool"], each["arguments"]) for number, each in enumerate(calls)]
     ids = []

@@ -59,6 +59,9 @@ class SessionPreview(Vertical):
         if session.error_count:
             text = f"{self._glyphs.warning} {counted(session.error_count, 'error')}"
             lines.append(Content.styled(text, "$text-error"))
+        if session.uncertain_count:
+            text = f"{self._glyphs.warning} {counted(session.uncertain_count, 'call')} of unknown outcome"
+            lines.append(Content.styled(text, "$text-warning"))
         if here:
             lines.append(Content.styled("open here", "$text-primary"))
         elif session.holder is not None:

@@ -80,8 +80,11 @@ class SessionRow:
     def _marks(self) -> Iterable[tuple[str, str]]:
         session, glyphs = self._session, self._glyphs
         yield _GAP, ""
+        count = "" if session.uncertain_count else str(min(session.error_count, 9))
+        if session.uncertain_count:
+            yield glyphs.waiting, "$text-warning"
         if session.error_count:
-            yield f"{glyphs.warning}{min(session.error_count, 9)}", "$text-error"
+            yield f"{glyphs.warning}{count}", "$text-error"
         if self._here:
             yield glyphs.bullet, "$text-primary"
         elif session.holder is not None:
