@@ -26,6 +26,7 @@ import local_agent.tui
 from local_agent.config.launch import LaunchOptions
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import LocalAgentError, StoreError
+from local_agent.domain.events import QuestionAsked
 from local_agent.tui.app import LocalAgentApp
 from local_agent.tui.commands import COMMANDS
 from local_agent.tui.look.glyphs import Glyphs
@@ -44,10 +45,14 @@ from local_agent.tui.screens.stop_turn import StopTurnDialog
 from local_agent.tui.screens.themes import ThemesScreen
 from local_agent.tui.screens.too_small import TooSmallScreen
 from local_agent.tui.screens.unsaved import UnsavedDialog
+from local_agent.tui.tools.approval import ApprovalPanel
+from local_agent.tui.tools.asked import QuestionPanel
+from local_agent.tui.tools.waiting import WaitingPanel
 from tests.runtime.opened import paths_in
 from tests.screenshots.make import Stage, date, record
 from tests.screenshots.story import MAIN, MODEL, OLDER
 from tests.support.ollama_server import ModelSpec, OllamaServer
+from tests.tui.calling import request
 from tests.tui.pilots import screen_text, until
 from tests.tui.test_dialogs import HOLDER
 
@@ -56,6 +61,7 @@ Opener = Callable[[LocalAgentApp, Pilot[Any]], Awaitable[None]]
 WINDOW = 16_384
 """Set, because by itself it follows the machine's memory."""
 QUEUED = ("And then run it twenty times, please", "Write the release note for it")
+QUESTION = QuestionAsked("q2", "e1", "Which database shall it be?", ("SQLite", "Postgres", "Neither of them"))
 PASTED = "\n".join(f"line {number} of a log that was pasted into the prompt" for number in range(300))
 
 
@@ -149,8 +155,22 @@ class _Third:
     done, total, line = 31, 93, "31 of 93 MB"
 
 
+def waiting(make: Callable[[Glyphs], WaitingPanel]) -> Opener:
+    """A question in the middle of a turn, in the composer's place."""
+
+    async def go(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+        panel = make(app.chat.glyphs)
+        await app.chat.mount(panel, before="PromptPane")
+        app.chat.show_facts()
+        await until(pilot, lambda: panel.listening)
+
+    return go
+
+
 OPENERS: dict[str, Opener] = {
     "ChatScreen": nothing,
+    "ChatScreen approving": waiting(lambda g: ApprovalPanel(request(), g)),
+    "ChatScreen asked": waiting(lambda g: QuestionPanel(QUESTION, g)),
     "ChatScreen completing": press("slash"),
     "ChatScreen finding": press("ctrl+f", *"folder", "enter"),
     "CloudConsentDialog": shown(lambda g: CloudConsentDialog("big:cloud", "in Ollama's cloud", 2, glyphs=g)),
@@ -233,6 +253,9 @@ async def on_screen(app: LocalAgentApp, pilot: Pilot[Any], name: str) -> AsyncIt
     while app.screen is not app.chat:
         app.pop_screen()
     app.theme = theme
+    for panel in app.chat.query(WaitingPanel):
+        panel.close()
+        await panel.remove()
     app.chat.turns.queue.take_all()
     await pilot.press("escape", "escape")
     app.chat.pane.clear_draft()

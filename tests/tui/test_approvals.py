@@ -11,6 +11,7 @@ import pytest
 from local_agent.domain.modes import Mode
 from local_agent.tui.screens.too_small import TooSmallScreen
 from local_agent.tui.screens.viewer import ViewerScreen
+from local_agent.tui.tools import waiting
 from local_agent.tui.tools.approval import ApprovalPanel, Stage
 from local_agent.tui.tools.asked import QuestionPanel
 from local_agent.tui.tools.waiting import WaitingPanel
@@ -20,6 +21,8 @@ from tests.tui.pilots import screen_text, until
 
 BEFORE = "".join(f"line {number}\n" for number in range(40))
 EDIT = call("edit", {"path": "notes.txt", "old": "line 3\n", "new": "line three\n"})
+UNHURRIED = 2.0
+"""Seconds: a test that types on must not be slower than a person who stops."""
 TOOLS = ModelSpec("qwen3:4b", ("completion", "tools"), "qwen3")
 
 
@@ -53,7 +56,10 @@ def results(server: OllamaServer) -> list[str]:
     return [each["content"] for each in server.chats[-1].body["messages"] if each["role"] == "tool"]
 
 
-async def test_a_sentence_typed_across_the_question_loses_no_letter_and_grants_nothing(home: Path) -> None:
+async def test_a_sentence_typed_across_the_question_loses_no_letter_and_grants_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "QUIET_SECONDS", UNHURRIED)
     async with working(home, Turn(gate("now"), EDIT), "Done.") as (chat, server, notes):
         await chat.send("edit it")
         sentence = ""
@@ -78,10 +84,13 @@ async def test_a_sentence_typed_across_the_question_loses_no_letter_and_grants_n
         assert notes.read_text() == BEFORE and "not" in results(server)[-1]
 
 
-async def test_a_letter_that_is_no_answer_begins_a_sentence(home: Path) -> None:
+async def test_a_letter_that_is_no_answer_begins_a_sentence(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with working(home, Turn(EDIT), "Done.") as (chat, _server, notes):
         await chat.send("edit it")
         question = await panel(chat)
+        monkeypatch.setattr(waiting, "QUIET_SECONDS", UNHURRIED)
         # s names a wider answer; what follows makes a word of it.
         await chat.pilot.press("s")
         await chat.type("o yes")

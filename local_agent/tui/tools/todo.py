@@ -78,7 +78,7 @@ class TodoStrip(ComposerStrip):
         start = max(0, min(first - 1, len(self.items) - ROWS))
         shown = self.items[start : start + ROWS]
         rows = [self._row(item) for item in shown]
-        if (rest := len(self.items) - len(shown)) > 0:
+        if (rest := len(self.items) - start - ROWS) > 0:
             rows[-1] = Content.styled(f"{self._glyphs.ellipsis} {rest + 1} more", "$text-muted")
         return rows
 
