@@ -98,7 +98,7 @@ class TurnLimits:
     save_every: float = 0.25
     tell_silence_every: float = 20.0
     stop_within: float = 0.15
-    """How long a stop waits for the stream to close."""
+    """How long a stop waits for the stream to close, and for a tool that only reads to end."""
     store_within: float = 1.0
     """How long a stop waits for the question to be stored, which a locked database may hold up."""
     effect_within: float = 2.0

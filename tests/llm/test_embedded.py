@@ -18,6 +18,7 @@ from local_agent.domain.events import Phase
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import ChatRequest, DonePart, ProgressPart, StreamPart, TextPart, ThinkingPart
 from local_agent.domain.requests import Message
+from local_agent.domain.tools import ToolSpec
 from local_agent.llm.embedded import EmbeddedBackend
 from tests.support.model import small_model
 
@@ -334,3 +335,27 @@ async def test_a_thinking_model_thinks_apart_from_its_answer_or_not_at_all(tmp_p
     assert text_of(by_default) == ""
     assert text_of(without) and not any(isinstance(part, ThinkingPart) for part in without)
     assert isinstance(by_default[-1], DonePart) and isinstance(without[-1], DonePart)
+
+
+TOOL_TEMPLATE = (
+    r"{% for t in tools %}{{t|tojson}}{% endfor %}{% for m in messages %}{{'<|im_start|>'+m.role+'\n'}}"
+    r"{{m.content}}{% for c in m.tool_calls %}<tool_call>{{c.function|tojson}}</tool_call>{% endfor %}"
+    r"{{'<|im_end|>\n'}}{% endfor %}{{'<|im_start|>assistant\n'}}"
+)
+
+
+async def test_a_template_that_knows_tools_is_given_them(tmp_path: Path) -> None:
+    path = tmp_path / "tools.gguf"
+    path.write_bytes(with_chat_template(small_model().read_bytes(), TOOL_TEMPLATE))
+    backend = EmbeddedBackend(path, threads=1)
+    capabilities = (await backend.describe("tools")).capabilities
+    assert capabilities is not None and "tools" in capabilities
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    question = ChatRequest("tools", (Message("user", "Hello"),), 1024, 4, options={"temperature": 0})
+    without = await collect(backend, question)
+    offered = await collect(backend, replace(question, tools=(ToolSpec("read", "Read a file.", schema),)))
+    counts = [
+        parts[-1].usage.prompt_tokens for parts in (without, offered) if isinstance(parts[-1], DonePart)
+    ]
+    assert counts[1] > counts[0] + 20  # type: ignore[operator]  # the engine counts
+    await backend.close()
