@@ -42,7 +42,7 @@ def ask_once(
     from local_agent.headless.run import answer  # the store's and the server's libraries: 0.5 s
 
     try:
-        answers = sys.stdin.buffer if approve_stdin else None
+        answers = sys.stdin.fileno() if approve_stdin else None
         asked = answer(prompt, images, options, settings, startup.paths, _form(output), say, answers)
         return asyncio.run(asked)
     except asyncio.CancelledError:

@@ -13,7 +13,12 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from local_agent.domain.entries import Origin
+from local_agent.domain.text import one_line
 from local_agent.domain.tools import Effect, FileChange
+
+TARGET_READ = 2_000
+TARGET_SHOWN = 200
+"""Characters of an argument that are looked at, and that are shown."""
 
 
 class EventKind(StrEnum):
@@ -152,8 +157,11 @@ class Execution:
 
     @property
     def target(self) -> str:
-        """What it was done to, one line; empty while that is not known."""
-        return str(self.facts.get("target", ""))
+        """What it was done to, one line; until it was looked at, the first of its arguments that is text."""
+        if "target" in self.facts:
+            return str(self.facts["target"])
+        first = next((value for value in self.arguments.values() if isinstance(value, str)), "")
+        return one_line(first[:TARGET_READ], TARGET_SHOWN)
 
     @property
     def ended(self) -> bool:

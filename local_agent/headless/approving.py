@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import IO, Any, Protocol
+from contextlib import suppress
+from typing import Any, Protocol
 
 from local_agent.domain.approvals import NO, Answer, Choice
 from local_agent.domain.events import ApprovalAsked, Event, QuestionAsked
@@ -71,9 +73,9 @@ class FromInput:
 
     refused = 0
 
-    def __init__(self, stream: IO[bytes], say: Callable[[str], None]) -> None:
+    def __init__(self, descriptor: int, say: Callable[[str], None]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._stream = stream
+        self._descriptor = descriptor
         self._say = say
         self._asked: dict[str, Give] = {}
         self._early: dict[str, Answer] = {}
@@ -99,11 +101,17 @@ class FromInput:
         self._asked.clear()
 
     def _read(self) -> None:
-        try:
-            while line := self._stream.readline(LINE_LIMIT):
-                self._hand_over(self._take, line)
-        except (OSError, ValueError):
-            pass
+        # Not through a file object: its lock, held by a thread that waits, aborts the interpreter's exit.
+        rest = b""
+        with suppress(OSError):
+            while data := os.read(self._descriptor, 1 << 16):
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self._hand_over(self._take, line)
+                if len(rest) > LINE_LIMIT:
+                    self._hand_over(self._take, rest[:200])
+                    rest = b""
+        self._hand_over(self._take, rest)
         self._hand_over(self._end)
 
     def _hand_over(self, function: Callable[..., None], *arguments: object) -> None:

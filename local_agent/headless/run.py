@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
@@ -44,11 +44,11 @@ async def answer(
     paths: Paths,
     output: Output,
     say: Callable[[str], None],
-    answers_from: IO[bytes] | None = None,
+    answers_from: int | None = None,
 ) -> int:
     """Ask once, with pictures from ``images``; the exit code.
 
-    What would have to be asked is refused, unless ``answers_from`` gives the answers.
+    What would have to be asked is refused, unless the descriptor ``answers_from`` gives the answers.
 
     Errors outside the turn are raised after the receipt is written.
     """

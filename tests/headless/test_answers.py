@@ -68,8 +68,8 @@ async def test_answers_count_early_and_late_and_the_end_says_no() -> None:
         given[key] = answer
         return key != "over"
 
-    with os.fdopen(reading, "rb") as stream, os.fdopen(writing, "wb", buffering=0) as sink:
-        answers = FromInput(stream, said.append)
+    with os.fdopen(writing, "wb", buffering=0) as sink:
+        answers = FromInput(reading, said.append)
         answers.asked(asked("late"), give)
         sink.write(b'not an answer\n\n{"id": "early", "choice": "no"}\n{"id": "late", "choice": "once"}\n')
         await until_given(given, 1)
