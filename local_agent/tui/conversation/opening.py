@@ -161,6 +161,10 @@ async def _settle_in(screen: ChatScreen, conversation: Conversation, tail: Slice
         await screen.greeting.begin()
     for notice in conversation.notices:
         screen.notify_line(notice, "warning")
+    if tail.entries and not conversation.read_only:
+        from local_agent.tui.conversation.recovering import tell_changes  # nothing that a start needs
+
+        screen.run_worker(tell_changes(screen, conversation), group="changes", exclusive=True)
     if conversation.read_only and screen.runtime is not None and screen.runtime.writable:
         from local_agent.tui.conversation.mirror import mirror  # Markdown and Pygments: after the first paint
 
