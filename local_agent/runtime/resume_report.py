@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local_agent.domain.changed import ChangedFile, changed_files
-from local_agent.domain.errors import ModelErrorKind
+from local_agent.domain.entries import ErrorRecord
+from local_agent.domain.errors import ModelErrorKind, StoreError
 from local_agent.domain.text import one_line
 from local_agent.runtime.probes import digest_now
 
 if TYPE_CHECKING:
     from local_agent.runtime.conversation import Conversation
+    from local_agent.store.store import Store
 
 MOST_FILES = 200
 """How many of the files that a session changed are looked at, those changed last."""
@@ -65,6 +68,14 @@ async def look_back(conversation: Conversation) -> Since:
         lost=len(await conversation.hands.recovering.without_result(info)),
         used_tokens=conversation.used_tokens,
     )
+
+
+async def note_failed_resume(store: Store, handle: str, error: StoreError) -> None:
+    """Keep in a session's trail that it could not be taken up, where that can be written."""
+    with suppress(StoreError):
+        info = await store.find(handle)
+        record = ErrorRecord("resume", error.line, error.raw, "", info.model, info.backend)
+        await store.note_error(info.id, record)
 
 
 def report(since: Since, handle: str) -> str:

@@ -32,6 +32,7 @@ from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.models import Models
 from local_agent.runtime.pictures import Pictures
 from local_agent.runtime.planning import Planner
+from local_agent.runtime.resume_report import note_failed_resume
 from local_agent.runtime.set_aside import SetAside, left_behind
 from local_agent.runtime.workspace import git_root_commit
 from local_agent.store.held import HeldSession
@@ -141,6 +142,7 @@ class Runtime:
         try:
             return await self._continue(await self._store.hold(handle))
         except Damaged as error:
+            await note_failed_resume(self._store, handle, error)
             return await self.view(handle, notices=(str(error),))
 
     async def take_over(self, handle: str) -> Conversation:
@@ -284,8 +286,9 @@ class Runtime:
         conversation = self._conversation(planner, journal, head=held.info.head)
         try:
             await conversation.recall()
-        except StoreError:
+        except StoreError as error:
             await held.release()
+            await note_failed_resume(self._store, held.info.handle, error)
             raise
         return conversation
 

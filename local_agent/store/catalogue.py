@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from local_agent.domain.entries import ErrorRecord
 from local_agent.domain.sessions import ListPlace, SessionInfo, Workspace
-from local_agent.store import forks, sessions
+from local_agent.store import error_trail, forks, sessions
 from local_agent.store.gateway import Gateway
 from local_agent.store.holding import Holding
 
@@ -60,6 +61,10 @@ class Catalogue:
     async def untrash(self, handle: str) -> None:
         """Bring a session back to all lists."""
         await self._change(handle, trashed=False)
+
+    async def note_error(self, session_id: int, record: ErrorRecord) -> None:
+        """Add to a session's trail of errors what belongs to no turn; needs no lease."""
+        await self._gateway.write(lambda db: error_trail.add(db, session_id, None, record), "session.change")
 
     async def _change(self, handle: str, **values: object) -> None:
         def work(db: Session) -> None:

@@ -27,9 +27,14 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import LocalAgentError, StoreError
 from local_agent.domain.events import QuestionAsked
+from local_agent.domain.ledger import Execution
+from local_agent.domain.modes import Mode
+from local_agent.domain.tools import FileChange
+from local_agent.policy.rules import CommandPrefix, Rule, ToolPath
 from local_agent.tui.app import LocalAgentApp
 from local_agent.tui.commands import COMMANDS
 from local_agent.tui.look.glyphs import Glyphs
+from local_agent.tui.screens.changes import ChangesScreen
 from local_agent.tui.screens.cloud_consent import CloudConsentDialog
 from local_agent.tui.screens.demo import DemoScreen, Progress
 from local_agent.tui.screens.dialog import Dialog
@@ -39,6 +44,7 @@ from local_agent.tui.screens.host_consent import HostConsentDialog
 from local_agent.tui.screens.link import LinkDialog
 from local_agent.tui.screens.not_opened import NotOpenedDialog
 from local_agent.tui.screens.paste import PasteScreen
+from local_agent.tui.screens.permissions import PermissionsScreen
 from local_agent.tui.screens.picture import PictureScreen
 from local_agent.tui.screens.settings import SettingsScreen
 from local_agent.tui.screens.stop_turn import StopTurnDialog
@@ -48,13 +54,15 @@ from local_agent.tui.screens.unsaved import UnsavedDialog
 from local_agent.tui.tools.approval import ApprovalPanel
 from local_agent.tui.tools.asked import QuestionPanel
 from local_agent.tui.tools.waiting import WaitingPanel
+from local_agent.tui.working import mode_line
 from tests.runtime.opened import paths_in
 from tests.screenshots.make import Stage, date, record
 from tests.screenshots.story import MAIN, MODEL, OLDER
 from tests.support.ollama_server import ModelSpec, OllamaServer
-from tests.tui.calling import request
+from tests.tui.calling import DIFF, asked, ended, request
 from tests.tui.pilots import screen_text, until
 from tests.tui.test_dialogs import HOLDER
+from tests.tui.uncertain import uncertain_calls
 
 Opener = Callable[[LocalAgentApp, Pilot[Any]], Awaitable[None]]
 
@@ -167,12 +175,59 @@ def waiting(make: Callable[[Glyphs], WaitingPanel]) -> Opener:
     return go
 
 
+async def changed_files(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+    """Two files that the session changed, one of them twice."""
+    made = ended(
+        asked(1, "edit", {"path": "src/restore.py"}),
+        diff=DIFF,
+        changes=(FileChange("src/restore.py", "changed", "1", "2"),),
+    )
+    written = ended(
+        asked(2, "write", {"path": "NOTES.md"}), changes=(FileChange("NOTES.md", "created", "", "3"),)
+    )
+
+    async def load() -> list[Execution]:
+        return [made, made, written]
+
+    app.push_screen(ChangesScreen(load, glyphs=app.chat.glyphs))
+
+
+async def permissions(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
+    """One answer of this session, one that is kept, and one thing that is forbidden."""
+    rules = [
+        Rule(CommandPrefix(("pytest",)), allows=True, kept=False),
+        Rule(ToolPath("edit", "src/restore.py"), allows=True, kept=True),
+        Rule(ToolPath("write", "pyproject.toml"), allows=False, kept=True),
+    ]
+    line = mode_line(Mode.AUTO, confines=False)
+    app.push_screen(PermissionsScreen(_Remembered(rules), line, glyphs=app.chat.glyphs))
+
+
+class _Remembered:
+    """Rules that stay as they are."""
+
+    problem = ""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules = rules
+
+    def rules(self) -> list[Rule]:
+        return self._rules
+
+    def revoke(self, rule: Rule) -> None:
+        self._rules.remove(rule)
+
+    def deny(self, rule: Rule) -> Rule:
+        return rule
+
+
 OPENERS: dict[str, Opener] = {
     "ChatScreen": nothing,
     "ChatScreen approving": waiting(lambda g: ApprovalPanel(request(), g)),
     "ChatScreen asked": waiting(lambda g: QuestionPanel(QUESTION, g)),
     "ChatScreen completing": press("slash"),
     "ChatScreen finding": press("ctrl+f", *"folder", "enter"),
+    "ChangesScreen": changed_files,
     "CloudConsentDialog": shown(lambda g: CloudConsentDialog("big:cloud", "in Ollama's cloud", 2, glyphs=g)),
     "DemoScreen": shown(lambda g: DemoScreen(fetch, glyphs=g)),
     "DraftDialog": shown(lambda g: DraftDialog("a1b2c3d", glyphs=g)),
@@ -190,10 +245,13 @@ OPENERS: dict[str, Opener] = {
     ),
     "Palette": press("ctrl+p"),
     "PasteScreen": shown(lambda g: PasteScreen(PASTED, may_edit=True, glyphs=g)),
+    "PermissionsScreen": permissions,
     "PictureScreen": a_picture,
+    "PlanForm": command("/plan"),
     "PullScreen": command("/pull"),
     "QueueScreen": a_queue,
     "RecallSearchScreen": press("ctrl+r"),
+    "RecoverScreen": uncertain_calls,
     "RuntimeScreen": press("f2"),
     "SessionsScreen": press("ctrl+s"),
     "SettingsScreen": command("/settings"),

@@ -40,11 +40,14 @@ async def open_handle(screen: ChatScreen, handle: str, *, unsent: bool = True) -
         if answer is DraftAnswer.CANCEL:
             return
         drop = answer is DraftAnswer.DISCARD_BOTH
+    conversation = None
     try:
         conversation = await _opened(screen, handle)
         if conversation is not None:
             await replace(screen, conversation, drop_draft=drop)
     except LocalAgentError as error:
+        if conversation is not None and conversation is not screen.conversation:
+            await conversation.close()
         screen.notify_line(str(error), "error")
 
 
