@@ -13,7 +13,7 @@ from local_agent.domain.ledger import digest_of
 from local_agent.domain.modes import Mode
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import Action, Intent
-from local_agent.policy.commands import Classified, Kind, classify
+from local_agent.policy.commands import Classified, Kind, classify, named_in
 from local_agent.policy.rule_file import RuleFile
 from local_agent.policy.rules import (
     CommandPrefix,
@@ -144,6 +144,7 @@ class ProjectAuthority:
             outside=intent.outside,
             command=intent.command,
             prefix=command.prefix if command else None,
+            named=named_in(intent.command, self._root) if command else (),
             project_code=command is not None and command.kind is Kind.PROJECT_CODE,
         )
 

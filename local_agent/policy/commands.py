@@ -16,6 +16,9 @@ from local_agent.policy.readers import VERSIONS
 from local_agent.policy.reading import find_reader, only_reads
 from local_agent.policy.shell_syntax import SimpleCommand, Word, every_command, read
 
+MOST_LOOKED_THROUGH = 256 * 1024
+"""Characters of a command that are searched for what is forbidden."""
+
 
 class Kind(IntEnum):
     """What a command is to the rules; of several in one line the greatest counts."""
@@ -67,8 +70,11 @@ def classify(command: str, root: Path) -> Classified:
 def forbidden_in(command: str, prefix: tuple[str, ...], depth: int = 3) -> bool:
     """Whether a command that begins with these words stands anywhere in a line, as far as it can be told.
 
-    It is found behind wrappers, in substitutions, and in what is handed to a shell; not in variables.
+    It is found behind wrappers, in substitutions, and in what is handed to a shell; not in variables. What
+    is too long to be looked through counts as forbidden.
     """
+    if len(command) > MOST_LOOKED_THROUGH:
+        return True
     for words in every_command(command):
         if any(_begins(words[place:], prefix) for place in range(len(words))):
             return True
@@ -78,8 +84,25 @@ def forbidden_in(command: str, prefix: tuple[str, ...], depth: int = 3) -> bool:
     return False
 
 
+def named_in(command: str, root: Path) -> tuple[str, ...]:
+    """What a command line names in the workspace, relative to it, as far as that can be told."""
+    top = os.path.realpath(root)
+    commands = list(every_command(command[:MOST_LOOKED_THROUGH].replace("\0", "")))
+    folders = [
+        top,
+        *(os.path.join(top, words[1]) for words in commands if words[0] == "cd" and len(words) > 1),
+    ]
+    pieces = {piece for words in commands for word in words for piece in (word, word.rpartition("=")[2])}
+    found = {
+        os.path.realpath(os.path.join(folder, piece)) for folder in folders[:4] for piece in pieces if piece
+    }
+    return tuple(
+        sorted(os.path.relpath(path, top) for path in found if path.startswith(os.path.join(top, "")))
+    )
+
+
 def _begins(words: tuple[str, ...], prefix: tuple[str, ...]) -> bool:
-    if os.path.basename(words[0]) != prefix[0]:
+    if words[0] != prefix[0] and os.path.basename(words[0]) != os.path.basename(prefix[0]):
         return False
     rest = words[1:]
     if rest[:1] and rest[0].startswith("-"):

@@ -19,25 +19,22 @@ class Project:
     runs: bool = False
     """The words after the first are a command of their own: ``uv run pytest``."""
     files: bool = False
-    """An interpreter: its first word is a file of the workspace."""
+    """An interpreter: its first word is a file of the workspace, and what follows is for that file."""
     modules: frozenset[str] = field(default_factory=frozenset)
     """What may follow ``-m``."""
     about: str = ""
 
 
-_NO_CODE = ("-c", "-e", "-i", "-p", "--eval", "--print", "-r", "--require", "--import", "--loader", "-x", "-")
 _RELEASES = ("publish", "deploy", "release", "install", "uninstall", "upload", "push", "login", "ship")
 _PYTHON_MODULES = options(
     "pytest unittest mypy ruff black isort flake8 pylint pyright coverage tox nox doctest compileall"
-    " py_compile build sphinx timeit json.tool tokenize ast dis"
+    " py_compile build sphinx json.tool tokenize ast dis"
 )
-_PYTHON = Project(
-    files=True, never=_NO_CODE, modules=_PYTHON_MODULES, about="a file of the workspace, or -m pytest"
-)
+_PYTHON = Project(files=True, modules=_PYTHON_MODULES, about="a file of the workspace, or -m pytest")
 _SCRIPTS = Project(
     ("test", "run", "run-script", "t"), never=(*_RELEASES, "--script-shell"), about="test, run NAME"
 )
-_FILE = Project(files=True, never=(*_NO_CODE, "-s", "-O", "-o"), about="a file of the workspace")
+_FILE = Project(files=True, about="a file of the workspace")
 _TARGETS = Project(never=("--eval", "-E", *_RELEASES), about="a target")
 _TOOL = Project()
 PROJECTS: Mapping[str, Project] = {

@@ -180,7 +180,7 @@ def _folders(reader: Reader, name: str, arguments: _Arguments, reach: Reach, pip
     hidden = reader.hidden or bool(arguments.options & {"-g", "--glob"})
     if any(word.glob for word in places):
         places = [Word(".")]
-    if not places and not (piped or name == "diff"):
+    if not places and name != "diff" and not (piped and name == "rg"):
         places = [Word(".")]
     for word in places:
         if found := reach.tree(word.text, hidden=hidden, follows=reader.follows):

@@ -14,6 +14,7 @@ from local_agent.domain.text import one_line
 from local_agent.policy.commands import forbidden_in
 
 ANY_TOOL = "*"
+EVERYWHERE = "**"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Considered:
     outside: tuple[str, ...] = ()
     command: str = ""
     prefix: tuple[str, ...] | None = None
+    named: tuple[str, ...] = ()
+    """Of a command: what it names in the workspace, as far as it can be told."""
     project_code: bool = False
     """It runs code of the project and nothing else that would be asked about."""
 
@@ -65,8 +68,9 @@ class ToolPath:
         return call.tool == self.tool and call.paths == (self.path,) and not call.outside
 
     def forbids(self, call: Considered) -> bool:
-        own = self.tool in (call.tool, ANY_TOOL)
-        return own and self.path.casefold() in (path.casefold() for path in call.paths)
+        # A command that names the path could do to it whatever the tool does.
+        own = call.paths if self.tool in (call.tool, ANY_TOOL) else ()
+        return self.path.casefold() in (path.casefold() for path in (*own, *call.named))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +86,14 @@ class ToolPattern:
         return f"{tool} on {one_line(self.pattern, 200)}"
 
     def allows(self, call: Considered) -> bool:
-        return self._concerns(call) and not call.outside and all(map(self._fits, call.paths))
+        own = self.tool in (call.tool, ANY_TOOL) and bool(call.paths)
+        return own and not call.outside and all(map(self._fits, call.paths))
 
     def forbids(self, call: Considered) -> bool:
-        return self._concerns(call) and any(map(self._fits, call.paths))
-
-    def _concerns(self, call: Considered) -> bool:
-        return self.tool in (call.tool, ANY_TOOL) and bool(call.paths)
+        own = self.tool in (call.tool, ANY_TOOL)
+        if self.pattern == EVERYWHERE:
+            return own
+        return any(map(self._fits, (*(call.paths if own else ()), *call.named)))
 
     def _fits(self, path: str) -> bool:
         return _compiled(self.pattern.casefold()).fullmatch(path.casefold()) is not None
@@ -189,7 +194,7 @@ def subject_of(entry: object) -> Keepable:
         case {"tool": tool, "paths": pattern, **rest} if not rest:
             return ToolPattern(tool, pattern)
         case {"tool": tool, **rest} if not rest:
-            return ToolPattern(tool, "**")
+            return ToolPattern(tool, EVERYWHERE)
     raise ValueError(f"an entry has {one_line(', '.join(map(str, known)), 80) or 'nothing in it'}")
 
 

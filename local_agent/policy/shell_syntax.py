@@ -23,9 +23,10 @@ MAX_COMMANDS = 64
 OPERATORS = ("|", "&&", "||", ";")
 """What may stand between plain commands; a line's end is ``;``."""
 
-_SAFE_REDIRECTS = re.compile(r"(?:[12]?>>?|&>>?) ?/dev/null|2>&1|1>&2|>&2|0?< ?/dev/null")
+_SAFE_REDIRECTS = re.compile(r"[12]?>>? ?/dev/null|2>&1|1>&2|>&2|0?< ?/dev/null")
 _BARE = re.compile(r"(?:[\w./:=,@%+^~#!*?\[\]-]|\\[^\n\t])*")
 """What an unquoted word is made of; a letter is a letter of any script."""
+_LETTERS = bytes(range(0x80)) + b"x" * 0x80
 _NAMES = {
     "simple_expansion": "a variable",
     "expansion": "a variable",
@@ -122,14 +123,15 @@ def every_command(command: str) -> Iterator[tuple[str, ...]]:
 
     A word that is not plain stands as it is written. What hides in a variable is not found.
     """
-    source = command[:MAX_BYTES].encode(errors="replace")
-    nodes = [_parser().parse(source).root_node]
+    source = command.encode(errors="replace")
+    nodes = [_tree(source)]
     while nodes:
         node = nodes.pop()
         nodes.extend(node.children)
         if node.type == "command":
-            words = (child for child in node.children if child.type != "variable_assignment")
-            yield tuple(_as_told(word, source) for word in words)
+            words = [child for child in node.children if child.type != "variable_assignment"]
+            if words:
+                yield tuple(_as_told(word, source) for word in words)
 
 
 def _as_told(node: Node, source: bytes) -> str:
@@ -147,6 +149,13 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
+def _tree(source: bytes) -> Node:
+    """The tree of a command; its places are bytes of ``source``."""
+    # The grammar's C code looks characters beyond Latin-1 up outside of its tables, which can end the
+    # process. To a shell they are letters, and so a letter stands for each of their bytes.
+    return _parser().parse(source.translate(_LETTERS)).root_node
+
+
 class _Reader:
     """One walk over one tree. Bytes that no leaf covers must be blanks."""
 
@@ -157,7 +166,7 @@ class _Reader:
         self._redirected = False
 
     def read(self) -> Script:
-        root = _parser().parse(self._source).root_node
+        root = _tree(self._source)
         if root.has_error:
             raise _NotPlain(_NAMES["ERROR"])
         self._statements(root)

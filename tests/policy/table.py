@@ -255,6 +255,8 @@ python -m pytest
 python -m pytest -q tests
 python3 -m pytest -q
 python3 -m unittest discover
+python -m pytest -x --tb=short -p no:cacheprovider -c setup.cfg
+python src/main.py -c 3 -e x
 python -m mypy src
 python src/main.py
 python src/main.py --verbose 3
@@ -351,6 +353,7 @@ ls > x
 ls >> a.txt
 ls 2> err
 ls &> all
+ls &>/dev/null
 cat < a.txt
 cat a.txt > /dev/tcp/1.2.3.4/80
 echo x > a.txt
@@ -431,6 +434,7 @@ grep x .env
 grep -rn x .
 grep -rn x
 grep -rn x private
+ls | grep -rn x
 grep -rn x deep
 grep -rn x */
 rg x
@@ -584,6 +588,7 @@ python3 -c 1
 python -
 python -i src/main.py
 python -m http.server
+python -m timeit 1
 python -m pip install x
 python /etc/x.py
 python ../x.py

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from local_agent.policy.commands import Kind, classify
+from local_agent.policy.commands import Kind, classify, forbidden_in, named_in
 from local_agent.policy.shell_syntax import read
 from tests.policy import table
 
@@ -79,6 +80,8 @@ _PROGRAM = st.sampled_from(
     )
 )
 _INSIDE = st.sampled_from(("a.txt", "src", "README.md", "src/*.py"))
+# Behind a pipe rg searches what comes out of it, and no folder.
+_BAD = st.sampled_from([row for row in table.rows(table.ASKS) if row != "rg x"])
 _OPERATOR = st.sampled_from((" && ", "; ", " | ", " || ", "\n", " & "))
 _QUICK = settings(max_examples=60)
 
@@ -108,7 +111,7 @@ def test_no_operand_outside_is_admitted(
 
 
 @_QUICK
-@given(st.sampled_from(table.rows(table.ASKS)), _ORDINARY, _OPERATOR)
+@given(_BAD, _ORDINARY, _OPERATOR)
 def test_one_bad_command_is_enough(workspace: Path, bad: str, good: str, operator: str) -> None:
     assert classify(f"{good}{operator}{bad}", workspace).kind is Kind.ASKS
 
@@ -118,6 +121,8 @@ def test_one_bad_command_is_enough(workspace: Path, bad: str, good: str, operato
 def test_nothing_makes_it_fail(workspace: Path, command: str) -> None:
     found = classify(command, workspace)
     assert found.reason and "\n" not in found.reason
+    named_in(command, workspace)
+    assert not forbidden_in(command, ("no-such", "thing"))
 
 
 _PIECES = st.sampled_from(
@@ -202,3 +207,16 @@ def test_what_is_plain_is_what_a_real_shell_reads(rest: str) -> None:
     # A shell that finds no sense in a line runs less of it than was read, and never something else.
     less = b"syntax error" in done.stderr or any(each.after == "||" for each in found.commands)
     assert Counter(calls) <= told if less else Counter(calls) == told
+
+
+_EVERY_PLANE = """
+from local_agent.policy.shell_syntax import every_command, read
+for point in range(0x100, 0x110000, 101):
+    if not 0xD800 <= point < 0xE000:
+        for text in ("{" + chr(point), "ls " + chr(point) + "?", chr(point) + "=1"):
+            read(text), list(every_command(text))
+"""
+
+
+def test_no_character_ends_the_process() -> None:
+    assert subprocess.run([sys.executable, "-c", _EVERY_PLANE], timeout=120, check=False).returncode == 0

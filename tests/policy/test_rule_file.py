@@ -50,6 +50,10 @@ def test_patterns_written_by_hand_allow_and_forbid(workspace: Path, paths: Paths
         (move(workspace, "a.txt", "src/a.txt"), REFUSE),
         (read("a.txt"), REFUSE),
         (read("b.txt"), ALLOW),
+        (bash("cat a.txt"), REFUSE),
+        (bash("cd src && cat inner/x.py"), REFUSE),
+        (bash("dd if=src/inner/x.py"), REFUSE),
+        (bash("cat b.txt"), ASK),
         (bash("cargo publish"), ALLOW),
         (bash("cargo publish --config x"), ASK),
     ):
@@ -165,3 +169,14 @@ def test_processes_that_write_at_once_lose_nothing(workspace: Path, paths: Paths
     kept = RuleFile(paths, workspace).read()
     assert len(kept.rules) == 30 and not kept.problem
     assert [path.name for path in paths.home.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_tool_can_be_forbidden_as_a_whole(workspace: Path, paths: Paths) -> None:
+    _written(paths, workspace, deny=[{"tool": "bash"}, {"command": "./build.sh"}])
+    authority = ProjectAuthority(workspace, paths, sandbox=False, skip_approvals=True)
+    assert authority.decide(bash("ls"), Mode.AUTO).verdict is REFUSE
+    assert authority.decide(edit(workspace, "a.txt"), Mode.AUTO).verdict is ALLOW
+    _written(paths, workspace, deny=[{"command": "./build.sh"}])
+    for command in ("./build.sh", "bash build.sh", f"{workspace}/build.sh -x", "x" + " " * 300_000):
+        assert authority.decide(bash(command), Mode.AUTO).verdict is REFUSE
+    assert authority.decide(bash("ls"), Mode.AUTO).verdict is ALLOW
