@@ -20,9 +20,19 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.config.load import load_without_files
 from local_agent.config.paths import Paths
 from local_agent.domain import crashpoints
+from local_agent.domain.approvals import Answer, Choice
 from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.entries import Entry
-from local_agent.domain.events import TurnEnded, TurnStarted
+from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.events import (
+    ApprovalAsked,
+    ReplyRecorded,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from local_agent.domain.ledger import Evidence, Observation, Source
 from local_agent.domain.modes import Mode
 from local_agent.domain.pictures import Picture
 from local_agent.runtime.conversation import Conversation
@@ -30,6 +40,14 @@ from local_agent.runtime.runtime import Runtime
 from tests.support.pictures import drawn
 
 TURNS = 1000
+WORK = "Write it down"
+FOUND = Evidence(
+    Observation.EFFECT_NOT_APPLIED,
+    Source.OPERATOR_OBSERVATION,
+    "the folder",
+    "Nothing was done.",
+    "2026-01-31T14:05:00Z",
+)
 
 
 def digest(text: str) -> str:
@@ -65,7 +83,29 @@ async def every_commit(runtime: Runtime) -> None:
     conversation = await runtime.resume(handle)
     await _ask(conversation, 3)
     conversation = await runtime.take_over(handle)
+    await _work(conversation)
+    conversation = await _leave_uncertain(runtime, conversation)
+    await settle_pending(conversation)
+    await conversation.hands.recovering.repair(handle)
     await _ask(conversation, 4)
+
+
+async def work(runtime: Runtime) -> None:
+    """One turn with a call."""
+    await _work(runtime.new_conversation())
+
+
+async def go_on(runtime: Runtime, handle: str) -> None:
+    """The next question in a session, or why there is none."""
+    conversation = await runtime.resume(handle)
+    try:
+        async with aclosing(conversation.ask(Prompt("And then?"))) as events:
+            async for event in events:
+                if isinstance(event, TurnEnded):
+                    _tell(ended=event.status)
+    except LocalAgentError as error:
+        _tell(ended=str(error))
+    await conversation.close()
 
 
 async def checkpoint(runtime: Runtime, handle: str, largest: str) -> None:
@@ -79,6 +119,33 @@ async def checkpoint(runtime: Runtime, handle: str, largest: str) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(largest), hard))
     await talk(runtime, handle)
+
+
+async def settle_pending(conversation: Conversation) -> None:
+    """Settle every call whose outcome nobody knows, as a person does who looked."""
+    for each in await conversation.pending():
+        await conversation.hands.recovering.settle(each.handle, [each.execution.id], FOUND)
+
+
+async def _work(conversation: Conversation) -> None:
+    """A turn in which the model wants to write a file, and may."""
+    async with aclosing(conversation.ask(Prompt(WORK))) as events:
+        async for event in events:
+            if isinstance(event, ApprovalAsked):
+                conversation.answer(event.request.id, Answer(Choice.ONCE))
+            elif isinstance(event, ReplyRecorded):
+                _tell_settled(event.reply)
+            elif isinstance(event, ToolFinished):
+                _tell_settled(event.result)
+
+
+async def _leave_uncertain(runtime: Runtime, conversation: Conversation) -> Conversation:
+    """The session, taken over while a command of the one that had it runs."""
+    async with aclosing(conversation.run_command("sleep 30")) as events:
+        async for event in events:
+            if isinstance(event, ToolStarted):
+                break
+        return await runtime.take_over(conversation.handle)
 
 
 async def _ask(conversation: Conversation, number: int, *pictures: Picture) -> None:
@@ -106,7 +173,13 @@ def _tell(**what: object) -> None:
 
 
 async def _live(life: str, *arguments: str) -> None:
-    lives = {"talk": talk, "every_commit": every_commit, "checkpoint": checkpoint}
+    lives = {
+        "talk": talk,
+        "every_commit": every_commit,
+        "checkpoint": checkpoint,
+        "work": work,
+        "go_on": go_on,
+    }
     options = LaunchOptions(workspace=Path.cwd())
     runtime = await Runtime.open(options, load_without_files().settings, Paths.discover())
     await lives[life](runtime, *arguments)

@@ -25,10 +25,10 @@ from local_agent.domain.entries import Entry, EntryStatus, Kind, TurnStatus
 from local_agent.domain.events import TurnEnded
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
-from tests.proofs.kill_life import digest
+from tests.proofs.kill_life import digest, settle_pending
 from tests.runtime.opened import events_of
 from tests.support.machine import Machine
-from tests.support.ollama_server import OllamaServer, RequestRecord
+from tests.support.ollama_server import OllamaServer, RequestRecord, Turn, When
 from tests.support.terminal import patience
 from tests.terminal.steps import assert_valid, conversation
 
@@ -166,7 +166,8 @@ class Books:
         assert all(turn.status is not TurnStatus.RUNNING for turn in tail.turns.values())
         for record in self.server.chats:
             self._weigh(record, tail.entries, died_at)
-        self.server.script("Going on.")
+        await settle_pending(resumed)
+        self.server.script(Turn("Going on.", when=When(contains="And then?")))
         last = (await events_of(resumed.ask(Prompt("And then?"))))[-1]
         assert isinstance(last, TurnEnded) and last.status is TurnStatus.SETTLED and last.reply is not None
         self.settled[last.reply.id] = digest("Going on.")

@@ -15,10 +15,11 @@ import pytest
 
 from local_agent.domain.crashpoints import POINTS
 from local_agent.store.store import Store
+from tests.proofs.kill_life import WORK
 from tests.proofs.kill_runs import Books, Life
 from tests.store.samples import VERSION
 from tests.support.machine import Machine
-from tests.support.ollama_server import ModelSpec, OllamaServer, streamed
+from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, When, call, streamed
 from tests.support.terminal import patience, until
 from tests.terminal.steps import LEAVING_LIMIT, ask
 
@@ -65,6 +66,8 @@ def kill_at_random(books: Books, runs: int, seed: int, *, starting: bool = False
 def kill_at(books: Books, point: str) -> None:
     """Let a process die at a named point."""
     books.note(f"killed at {point}")
+    wanted = call("write", {"path": "note.txt", "content": "kept"})
+    books.server.script(Turn(wanted, when=When(contains=WORK, last_role="user")))
     life = Life(books.machine, "every_commit", crash_at=point)
     died_at = life.wait_death()
     assert life.process.returncode == -signal.SIGKILL, f"{point} is not reached\n{life.errors.read_text()}"

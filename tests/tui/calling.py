@@ -43,10 +43,10 @@ def asked(number: int, tool: str, arguments: Mapping[str, object], **more: Any) 
 
 def ended(execution: Execution, text: str = "", **more: Any) -> Execution:
     """The same call, over: completed unless ``state`` says something else."""
-    state = more.pop("state", EventKind.COMPLETED)
+    state, changes = more.pop("state", EventKind.COMPLETED), more.pop("changes", ())
     receipt = Receipt(**{"status": "ok", "seconds": 0.012, "excerpt": text, **more})
     facts = {**execution.facts, "target": next(map(str, execution.arguments.values()), "")}
-    return replace(execution, state=state, receipt=receipt, facts=facts)
+    return replace(execution, state=state, receipt=receipt, facts=facts, changes=changes)
 
 
 def reply_of(executions: list[Execution], text: str = "") -> Entry:
