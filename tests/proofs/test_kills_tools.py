@@ -135,7 +135,7 @@ def prove(machine: Machine, server: OllamaServer, kind: str, point: str) -> None
         whole = point.startswith(("tool.finish", "turn.settle"))
         assert (written.read_text() if written.exists() else "") == ("written\n" if whole else "")
     repaired = machine.run("session", "repair", "--json", handle)
-    assert repaired.returncode == 0 and json.loads(repaired.stdout)["repaired"] == 0, repaired
+    assert repaired.returncode == 0 and json.loads(repaired.stdout)["results_written"] == 0, repaired
 
 
 @pytest.mark.parametrize(("kind", "point"), QUICK)

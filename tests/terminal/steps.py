@@ -59,6 +59,8 @@ def conversation(request: RequestRecord) -> list[tuple[str, str]]:
 
 
 def assert_valid(said: Sequence[tuple[str, str]]) -> None:
-    """User and assistant alternate, the person has the first and the last word, nothing is empty."""
-    assert [role for role, _ in said] == ["user", "assistant"] * (len(said) // 2) + ["user"]
-    assert all(text.strip() for _, text in said)
+    """The person has the first and the last word, results stand behind their calls, nothing else is empty."""
+    roles = "".join(role[0] for role, _ in said)
+    assert re.fullmatch("(u(at+)*a)*u", roles), roles
+    asks = [following == "t" for following in roles[1:]] + [False]
+    assert all(text.strip() for (_, text), calls in zip(said, asks, strict=True) if not calls)
