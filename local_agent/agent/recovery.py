@@ -155,7 +155,8 @@ def _from_files(files: Mapping[str, tuple[str, str]], seen: Seen, root: str, now
     ):
         if all(held[path] == sides[side] for path, sides in files.items()):
             names = [f"{_shown(path, root)} {_digest_words(held[path])}" for path in files]
-            summary = f"Found {words}, by digest, in {len(files)} of {len(files)} files."
+            which = "the file holds" if len(files) == 1 else f"all {len(files)} files hold"
+            summary = f"By digest {which} {words}."
             return _evidence(observation, Source.WORKSPACE_ARTIFACT, _listed(names, "; "), summary, now)
     return None
 
@@ -236,7 +237,7 @@ def apply_words(handle: str, which: Sequence[str], found: Evidence) -> tuple[str
     """The command that settles, word by word: ``which`` is an id, or ``--all`` with ``--set-digest``."""
     return (
         *("local-agent", "execution", "recover", handle, which[0], "--apply", *which[1:]),
-        *("--observation", found.observation, "--source", found.source),
+        *("--observation", str(found.observation), "--source", str(found.source)),
         *("--reference", found.reference, "--summary", found.summary, "--observed-at", found.observed_at),
     )
 

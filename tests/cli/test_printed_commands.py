@@ -5,14 +5,19 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 
 import local_agent
+from local_agent.agent.recovery import apply_command, apply_words, seen_by_hand
 from local_agent.cli.root import cli
+from local_agent.domain.ledger import Observation
+from local_agent.tui.commands import COMMANDS
 
 PACKAGE = Path(local_agent.__file__).parent
 README = PACKAGE.parent / "README.md"
@@ -106,6 +111,8 @@ def test_printed_commands_parse() -> None:
         "local-agent --demo",
         "local-agent db check",
         "local-agent db restore x",
+        "local-agent session repair a1b2c3d",
+        "local-agent execution recover a1b2c3d --all",
     } <= shown
 
 
@@ -118,3 +125,38 @@ def test_a_command_that_does_not_parse_is_found(text: str) -> None:
     assert found.rstrip(".") == text
     with pytest.raises(click.UsageError):
         parse(shlex.split(text))
+
+
+def test_commands_that_are_put_together_parse() -> None:
+    hostile = "it's $HOME `rm` \x1b[31m --apply\n; -x \u202e"
+    for observation in Observation:
+        evidence = replace(seen_by_hand(observation, "2026-01-31T14:05:00.000Z"), reference=hostile)
+        for which in (["0123456789ab"], ["--all", "--set-digest", "0" * 64]):
+            printed = apply_command("a1b2c3d", which, evidence, "/a folder/it's")
+            place, _, command = printed.partition(" && ")
+            assert shlex.split(place) == ["cd", "/a folder/it's"]
+            assert printed.isprintable()
+            parse(_read_by_bash(command))
+    parse(list(apply_words("a1b2c3d", ["0123456789ab"], evidence)))
+
+
+def _read_by_bash(command: str) -> list[str]:
+    """The words of a command, whose quotes may be of a kind that only bash knows."""
+    read = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True)
+    return [word.decode("utf-8", "replace") for word in read.stdout.split(b"\0")[:-1]]
+
+
+_SLASH = re.compile(r"(?:^|[\s:(`])/([a-z][a-z-]*)(?![\w/*-]|\.\w)", re.MULTILINE)
+_PATHS = {"dev", "proc", "run", "tmp", "x"}
+"""Folders, and what stands for something that was typed."""
+
+
+def test_slash_commands_that_are_named_exist() -> None:
+    known = {word for command in COMMANDS for word in (command.name, *command.aliases)}
+    named: dict[str, str] = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for text in _texts(ast.parse(file.read_text(encoding="utf-8"))):
+            named |= dict.fromkeys(_SLASH.findall(text), file.name)
+    unknown = {word: where for word, where in named.items() if word not in known | _PATHS}
+    assert unknown == {}
+    assert {"recover", "errors", "model"} <= set(named)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from local_agent.runtime.recovering import Recovering
 
 ARGUMENT_CHARACTERS = 2_000
+_TIME_FROM = 50
+"""Cells of a row from which on it says when."""
 _EXPLAINED = (
     "The program ended while this ran, so whether it took effect is not in its records. Until you say so, "
     "no turn runs that could do it again. Nothing is repeated here; the model is told what you settle."
@@ -48,8 +50,8 @@ class RecoverScreen(Screen[bool]):
         Binding("a", "found('effect_applied')", "was done", id="recover.applied"),
         Binding("n", "found('effect_not_applied')", "was not", id="recover.not_applied"),
         Binding("c", "found('effect_compensated')", "put right", id="recover.compensated"),
-        Binding("r", "look", "look again", id="recover.look"),
         Binding("escape", "close", "close", id="recover.close"),
+        Binding("r", "look", "look again", id="recover.look"),
         Binding("up", "move('cursor_up')", "Up", show=False),
         Binding("down", "move('cursor_down')", "Down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),
@@ -184,7 +186,8 @@ class RecoverScreen(Screen[bool]):
         execution = finding.execution
 
         def draw(width: int) -> Content:
-            when = Content.styled(f"  {clock(execution.started_at)}", "$text-muted")
+            began = f"  {clock(execution.started_at)}" if width >= _TIME_FROM else ""
+            when = Content.styled(began, "$text-muted")
             sign = Content.styled(f"{self._glyphs.warning} ", "$text-warning")
             what = Content.assemble(one_line(execution.tool, 20), "  ", one_line(execution.target, 200))
             return Content.assemble(sign, fit(what, width - 2 - when.cell_length), when)
