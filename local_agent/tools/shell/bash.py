@@ -28,10 +28,9 @@ from local_agent.tools.shell.telling import (
     NOTES,
     Shown,
     ending_line,
-    exit_words,
     output_text,
-    seconds_words,
     status_of,
+    summary_of,
 )
 from local_agent.tools.tool import Ready
 
@@ -169,7 +168,7 @@ class Bash:
         return ToolResult(
             status_of(command),
             "\n".join([ending_line(command), text.removesuffix("\n") if notes else text, *notes]),
-            f"exit {exit_words(ending.exit_code)}, {seconds_words(ending.seconds)}",
+            summary_of(command),
             exit_code=ending.exit_code,
             size=output.size if command.digest or cut else None,
             output=command.digest,

@@ -22,6 +22,13 @@ TRIAL_SECONDS = 5
 _REPLACED = ("/tmp", "/var/tmp", "/run")
 """Folders that get an empty one in their place: sockets of services lie there, too."""
 _GIT = ".git"
+_TOOLCHAINS = (
+    *(".pyenv", ".rbenv", ".nvm", ".volta", ".asdf", ".rustup", ".sdkman/candidates", ".local/bin"),
+    *(".local/share/uv/python", ".local/share/uv/tools", ".local/share/pipx", ".local/share/mise"),
+    *(".cargo/bin", ".cargo/registry", ".bun/bin", ".deno/bin", "go/bin", "go/pkg/mod", ".m2/repository"),
+    *("miniconda3", "miniforge3", "anaconda3"),
+)
+"""Folders of a home that hold programs and libraries, and no secrets: most projects need them to be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +78,22 @@ class Sandbox:
         atexit.register(shutil.rmtree, temporary, ignore_errors=True)
         return cls(program, root, _homes(), temporary)
 
+    @property
+    def toolchains(self) -> list[str]:
+        """What of the home can be read all the same."""
+        named = [home / name for home in self.homes for name in _TOOLCHAINS]
+        active = Path(os.environ.get("VIRTUAL_ENV") or "/")
+        holds_more = any(path.is_relative_to(active) for path in (*self.homes, self.root))
+        if (active / "pyvenv.cfg").is_file() and not holds_more:
+            named.append(active)
+        return [str(path) for path in named if path.is_dir()]
+
     def describe(self) -> str:
         """What is confined, one line."""
         return (
             f"{Path(self.program).name}: only {one_line(str(self.root))} can be written, without its Git "
-            "hooks and settings; the home folder is hidden, /tmp is empty, and there is no network"
+            "hooks and settings; the home folder is hidden but for toolchains, /tmp is empty, and there is "
+            "no network"
         )
 
     def confined(self, command: Sequence[str]) -> list[str]:
@@ -98,6 +116,8 @@ def bubblewrap(sandbox: Sandbox) -> list[str]:
     for folder in replaced:
         if os.path.isdir(folder):
             words += ["--tmpfs", folder]
+    for folder in sandbox.toolchains:
+        words += ["--ro-bind", folder, folder]
     words += ["--bind", root, root]
     if git.is_dir():
         # Mounted by itself it can't be moved away. A hook that is written runs with the person's next commit.
@@ -116,6 +136,7 @@ def bubblewrap(sandbox: Sandbox) -> list[str]:
 def seatbelt(sandbox: Sandbox) -> list[str]:
     """``sandbox-exec`` with a profile in which later rules win; paths are its parameters."""
     homes = {f"HOME{number}": str(home) for number, home in enumerate(sandbox.homes)}
+    tools = {f"TOOLS{number}": folder for number, folder in enumerate(sandbox.toolchains)}
     git = sandbox.root / _GIT
     paths = {
         "ROOT": str(sandbox.root),
@@ -124,6 +145,7 @@ def seatbelt(sandbox: Sandbox) -> list[str]:
         "HOOKS": str(git / "hooks"),
         "CONFIG": str(git / "config"),
         **homes,
+        **tools,
     }
     rules = [
         "(version 1)",
@@ -131,6 +153,7 @@ def seatbelt(sandbox: Sandbox) -> list[str]:
         "(deny network*)",
         "(deny file-write*)",
         *(f'(deny file-read-data (subpath (param "{name}")))' for name in homes),
+        *(f'(allow file-read-data (subpath (param "{name}")))' for name in tools),
         '(allow file-read* file-write* (subpath (param "ROOT")) (subpath (param "TEMPORARY")))',
         '(allow file-write* (regex #"^/dev/(null|zero|tty|dtracehelper|stdout|stderr|fd/)"))',
         '(deny file-write* (literal (param "GIT")) (literal (param "CONFIG")) (subpath (param "HOOKS")))',

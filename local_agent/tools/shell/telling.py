@@ -57,6 +57,16 @@ def ending_line(command: Command) -> str:
     return f"{line}; {left_words(ending.left)}" if ending.left else line
 
 
+def summary_of(command: Command) -> str:
+    """How a command ended, for a line that says what it was and how long it took."""
+    assert command.ending is not None
+    if not command.ending.reaped:
+        return "could not be ended"
+    if command.cause is Cause.ITSELF:
+        return f"exit {exit_words(command.ending.exit_code)}"
+    return "stopped at its time limit" if command.cause is Cause.LIMIT else "stopped"
+
+
 def exit_words(code: int | None) -> str:
     """An exit code, and the signal that it stands for."""
     if code is None:

@@ -59,6 +59,7 @@ async def test_a_stop_ends_all_of_it_at_once(shell: Shell, command: str) -> None
 
     assert result.status is ResultStatus.CANCELLED
     assert "effects until then stand" in result.text
+    assert result.summary == "stopped"
     assert asleep(name) == []
     assert took < 2, "it takes 0.1 s; the rest is for a slow machine"
 
@@ -69,6 +70,7 @@ async def test_what_its_time_limit_ends_says_so_and_keeps_what_was_written(shell
 
     assert result.status is ResultStatus.CANCELLED
     assert result.text.startswith("stopped after 1.")
+    assert result.summary == "stopped at its time limit"
     assert "its time limit; effects until then stand\nbefore" in result.text
     assert asleep(name) == []
 

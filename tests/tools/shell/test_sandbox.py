@@ -107,6 +107,22 @@ async def test_nothing_else_can_be_written_or_read(confined: Shell, home: Path, 
 
 
 @works
+async def test_toolchains_in_the_home_can_be_run_but_not_changed(confined: Shell, home: Path) -> None:
+    program = home / ".local" / "bin" / "greet"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho hello\n")
+    program.chmod(0o755)
+    keys = home / ".local" / "share" / "keyrings"
+    keys.mkdir(parents=True)
+
+    text = await run(confined, f"{program}; echo x >> {program} || ls -A $HOME/.local; ls $HOME/.ssh")
+
+    assert text.split("\n")[1] == "hello"
+    assert "\nbin\n" in text and "share" not in text
+    assert program.read_text() == "#!/bin/sh\necho hello\n"
+
+
+@works
 async def test_a_failure_says_that_it_was_confined(confined: Shell) -> None:
     text = await run(confined, "exit 1")
 
@@ -201,7 +217,9 @@ def pairs(words: list[str], option: str) -> list[str]:
     return [words[at + 1] for at, word in enumerate(words) if word == option]
 
 
-def test_bubblewraps_words(root: Path, home: Path) -> None:
+def test_bubblewraps_words(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    (home / ".pyenv").mkdir()
     sandbox = Sandbox("/usr/bin/bwrap", root, (home,), Path("/tmp"))
     words = bubblewrap(sandbox)
 
@@ -214,18 +232,20 @@ def test_bubblewraps_words(root: Path, home: Path) -> None:
         str(root / ".git" / "config"),
         str(root / ".git" / "modules"),
     ]
-    assert pairs(words, "--ro-bind")[1:] == [str(root / ".git" / "hooks")]
+    assert pairs(words, "--ro-bind")[1:] == [str(home / ".pyenv"), str(root / ".git" / "hooks")]
+    assert words.index(str(home)) < words.index(str(home / ".pyenv"))
     assert words[-3:] == ["--chdir", str(root), "--"]
     assert sandbox.confined(["bash", "-c", "x"])[-5:] == ["/usr/bin/env", "TMPDIR=/tmp", "bash", "-c", "x"]
 
     shutil.rmtree(root / ".git")
     assert pairs(bubblewrap(sandbox), "--bind") == [str(root)]
     (root / ".git").write_text("gitdir: /elsewhere\n")
-    assert pairs(bubblewrap(sandbox), "--ro-bind")[1:] == [str(root / ".git")]
+    assert pairs(bubblewrap(sandbox), "--ro-bind")[2:] == [str(root / ".git")]
 
 
 def test_seatbelts_words_hold_paths_as_parameters_alone(tmp_path: Path) -> None:
     root = tmp_path / 'a "quoted") (allow default'
+    (tmp_path / ".nvm").mkdir()
     sandbox = Sandbox("/usr/bin/sandbox-exec", root, (tmp_path,), tmp_path / "own")
     *words, option, profile = seatbelt(sandbox)
 
@@ -237,12 +257,27 @@ def test_seatbelts_words_hold_paths_as_parameters_alone(tmp_path: Path) -> None:
         "(deny network*)",
         "(deny file-write*)",
         '(deny file-read-data (subpath (param "HOME0")))',
+        '(allow file-read-data (subpath (param "TOOLS0")))',
         '(allow file-read* file-write* (subpath (param "ROOT"))',
         '(deny file-write* (literal (param "GIT")) (literal (param "CONFIG")) (subpath (param "HOOKS")))',
     ]
     places = [next(at for at, rule in enumerate(rules) if rule.startswith(start)) for start in order]
     assert places == sorted(places), "the last rule that fits counts"
     assert sandbox.confined(["sh"])[-3:] == ["/usr/bin/env", f"TMPDIR={tmp_path / 'own'}", "sh"]
+
+
+def test_an_active_environment_can_be_read_unless_it_holds_the_home(
+    root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox = Sandbox("/usr/bin/bwrap", root, (home,), Path("/tmp"))
+    environment = home / "env"
+    environment.mkdir()
+    for folder in (environment, home):
+        (folder / "pyvenv.cfg").touch()
+    monkeypatch.setenv("VIRTUAL_ENV", str(environment))
+    assert sandbox.toolchains == [str(environment)]
+    monkeypatch.setenv("VIRTUAL_ENV", str(home))
+    assert sandbox.toolchains == []
 
 
 def test_it_says_what_is_confined(root: Path) -> None:
