@@ -156,8 +156,9 @@ class Conversation:
         for entry in tail.entries:
             if entry.kind is Kind.QUESTION:
                 self._planner.asked(entry)
-        if tail.turns:
-            self._asking.weigh(tail.turns[max(tail.turns)].usage)
+        # A command of the person's own takes nothing of the window.
+        if asked := [key for key, turn in tail.turns.items() if turn.usage.prompt_tokens is not None]:
+            self._asking.weigh(tail.turns[max(asked)].usage)
 
     def ask(
         self, prompt: Prompt, unsent: Callable[[], Draft | None] | None = None
