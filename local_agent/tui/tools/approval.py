@@ -123,11 +123,12 @@ class ApprovalPanel(WaitingPanel):
 
     DEFAULT_CSS = """
     ApprovalPanel {
-        & > Static { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+        /* Beside a height in rows the bound of the body's would count for nothing. */
+        & > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
         & > #request-reason { height: auto; max-height: 2; text-wrap: wrap; color: $text-muted; }
         & > #request-covers { height: auto; max-height: 3; text-wrap: wrap; display: none; }
         & > #request-body { height: auto; max-height: 40vh; scrollbar-size-vertical: 1; }
-        & > LineInput { display: none; height: 1; border: none; padding: 0; background: transparent; }
+        & > LineInput { display: none; height: auto; border: none; padding: 0; background: transparent; }
         &.-covers > #request-covers, &.-why > LineInput { display: block; }
         &:blur Answers { opacity: 60%; }
     }

@@ -31,8 +31,8 @@ class QuestionPanel(WaitingPanel):
     QuestionPanel {
         & > #question-body { height: auto; max-height: 40vh; scrollbar-size-vertical: 1; }
         & Static { height: auto; }
-        & > LineInput { height: 1; border: none; padding: 0; background: transparent; }
-        & > #question-keys { height: 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+        & > LineInput { height: auto; border: none; padding: 0; background: transparent; }
+        & > #question-keys { height: auto; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
