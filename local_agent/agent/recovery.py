@@ -150,12 +150,12 @@ def _from_files(files: Mapping[str, tuple[str, str]], seen: Seen, root: str, now
     """Only where all files say the same."""
     held = {path: seen.digests.get(path) for path in files}
     for side, observation, words in (
-        (1, Observation.EFFECT_APPLIED, "what was to be written"),
-        (0, Observation.EFFECT_NOT_APPLIED, "what was there before"),
+        (1, Observation.EFFECT_APPLIED, "as it was to become"),
+        (0, Observation.EFFECT_NOT_APPLIED, "as it was before"),
     ):
         if all(held[path] == sides[side] for path, sides in files.items()):
             names = [f"{_shown(path, root)} {_digest_words(held[path])}" for path in files]
-            which = "the file holds" if len(files) == 1 else f"all {len(files)} files hold"
+            which = "the file is" if len(files) == 1 else f"all {len(files)} files are"
             summary = f"By digest {which} {words}."
             return _evidence(observation, Source.WORKSPACE_ARTIFACT, _listed(names, "; "), summary, now)
     return None
