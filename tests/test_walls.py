@@ -34,7 +34,7 @@ HEAVY = {
 }
 BEFORE_PAINT = {"textual", "rich"}
 """Of the heavy ones, what the program may load before its first paint."""
-OURS_BEFORE_PAINT = 73
+OURS_BEFORE_PAINT = 74
 """How many of our modules a start loads before its first paint, at most."""
 LATER = {
     f"local_agent.{name}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from local_agent.domain.modes import Mode
+if TYPE_CHECKING:
+    from local_agent.domain.modes import Mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,8 @@ def part_of(diff: str, path: str) -> str:
     parts: list[list[str]] = []
     lines = diff.splitlines(keepends=True)
     for number, line in enumerate(lines):
-        if line.startswith("--- ") and lines[number + 1 : number + 2] and lines[number + 1].startswith("+++ "):
+        begins = line.startswith("--- ") and number + 1 < len(lines)
+        if begins and lines[number + 1].startswith("+++ "):
             parts.append([])
         if parts:
             parts[-1].append(line)

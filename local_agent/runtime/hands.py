@@ -10,7 +10,7 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
 from local_agent.domain.errors import LocalAgentError, StoreError, UsageError
-from local_agent.domain.ledger import EventKind, Pending
+from local_agent.domain.ledger import EventKind, Execution, Pending
 from local_agent.domain.modes import Mode
 from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
@@ -29,6 +29,9 @@ from local_agent.tools.shell.tools import shell_tools
 if TYPE_CHECKING:
     from local_agent.runtime.journal import ConversationJournal
     from local_agent.store.store import Store
+
+COMPLETED_LOOKS, COMPLETED_SECONDS = 20, 0.05
+"""How often, and after how long each time, it is looked whether the start of a job is written."""
 
 
 class Workshop:
@@ -147,16 +150,24 @@ class Hands:
 
         line = ending_line(command)
         try:
-            execution = await self._store.execution(command.id)
+            execution = await self._completed(command.id)
             if execution is not None:
                 exit_code = command.ending.exit_code if command.ending is not None else None
-                await self._journal.note(
-                    execution, EventKind.JOB_ENDED, {"summary": line, "exit_code": exit_code}
-                )
+                detail = {"summary": line, "exit_code": exit_code}
+                await self._journal.note(execution, EventKind.JOB_ENDED, detail)
         except StoreError:
             pass  # whoever took the session over has said of it what can be said
         if self.told is not None:
             self.told(f"In the background {line}: {one_line(command.text, 120)}")
+
+    async def _completed(self, execution_id: str) -> Execution | None:
+        """The call that started a job, once its end is written: a job may be over as soon as that."""
+        for _ in range(COMPLETED_LOOKS):
+            execution = await self._store.execution(execution_id)
+            if execution is None or execution.ended:
+                return execution
+            await asyncio.sleep(COMPLETED_SECONDS)
+        return None
 
 
 def blocked(pending: Sequence[Pending], here: str) -> LocalAgentError:
