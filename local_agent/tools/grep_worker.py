@@ -4,15 +4,21 @@ Reads a JSON line with the expression, then for each file a JSON line and its by
 line. It opens nothing. Only the standard library is there: it is started for every search.
 """
 
+import fcntl
 import json
+import os
 import re
 import signal
 import sys
 import warnings
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
 HITS = 2_000
 """Lines of one file that are given back; the rest are counted."""
+LONGEST = 10
+"""Seconds that a file may take; whoever asks waits for less."""
 BEFORE = 100
 """Characters before a match that are shown of a long line."""
 
@@ -41,10 +47,22 @@ def hits_of(pattern: re.Pattern[str], text: str, width: int) -> dict[str, Any]:
     return {"count": count, "hits": hits}
 
 
-def answer(pattern: re.Pattern[str], asked: dict[str, Any], source: BinaryIO) -> dict[str, Any]:
-    """What is to be said of the file that comes next."""
-    text = source.read(asked["size"]).decode(asked["codec"], "replace")
-    return hits_of(pattern, text, asked["width"])
+@contextmanager
+def alone() -> Iterator[None]:
+    """While an expression is matched nobody reads: that the other end was closed comes as a signal.
+
+    Where a system knows no such signal, nothing goes on for longer than anybody would wait.
+    """
+    signal.signal(signal.SIGIO, lambda number, frame: os._exit(1))
+    signal.alarm(LONGEST)
+    flags = fcntl.fcntl(sys.stdin, fcntl.F_GETFL)
+    with suppress(OSError):
+        fcntl.fcntl(sys.stdin, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(sys.stdin, fcntl.F_SETFL, flags | os.O_ASYNC)
+    yield
+    with suppress(OSError):
+        fcntl.fcntl(sys.stdin, fcntl.F_SETFL, flags)
+    signal.alarm(0)
 
 
 def main() -> None:
@@ -52,14 +70,13 @@ def main() -> None:
     pattern: re.Pattern[str] | None = None
     for line in iter(sys.stdin.buffer.readline, b""):
         asked = json.loads(line)
-        # Whoever asks may be gone: without an end of its own, a hopeless match would go on for ever.
-        signal.setitimer(signal.ITIMER_REAL, asked["seconds"])
         if "pattern" in asked:
             pattern, problem = compiled(asked)
             said: dict[str, Any] = {"problem": problem}
         else:
-            said = answer(pattern, asked, sys.stdin.buffer) if pattern else {}
-        signal.setitimer(signal.ITIMER_REAL, 0)
+            text = sys.stdin.buffer.read(asked["size"]).decode(asked["codec"], "replace")
+            with alone():
+                said = hits_of(pattern, text, asked["width"]) if pattern else {}
         sys.stdout.write(json.dumps(said) + "\n")
         sys.stdout.flush()
 

@@ -105,7 +105,7 @@ class Matching:
         worker = self._worker
         assert worker is not None and worker.stdin is not None
         try:
-            worker.stdin.write(json.dumps({**request, "seconds": SECONDS + 1}).encode() + b"\n" + data)
+            worker.stdin.write(json.dumps(request).encode() + b"\n" + data)
             worker.stdin.flush()
             said: Mapping[str, object] = json.loads(self._line(worker))
         except (OSError, ValueError, TooSlow) as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -18,6 +20,7 @@ from local_agent.tools.matching import Matching, TooSlow, required_literal
 from local_agent.tools.output import byte_length
 from local_agent.tools.sieve import Sieve
 from local_agent.tools.text_file import encoding_of
+from tests.support.processes import session_members
 from tests.tools.calling import Around, box, call, failure, prepared, run
 
 
@@ -89,6 +92,15 @@ async def test_a_search_keeps_to_what_is_asked_for(
     assert found == ([f"src/{name}" for name in files] or ["latin.txt"])
 
 
+async def test_what_is_ignored_is_searched_when_it_is_named(root: Path) -> None:
+    tools = box(root)
+    assert (await call(tools, "grep", pattern="needle", path="dist")).text.endswith(
+        "dist/bundle.js\n  1: needle"
+    )
+    assert (await call(tools, "glob", pattern="*", path="dist")).text.endswith("\ndist/bundle.js")
+    assert (await call(tools, "read", path="dist/bundle.js")).text.endswith("\tneedle")
+
+
 async def test_what_is_not_found_is_an_answer(root: Path) -> None:
     tools = box(root)
     result = await call(tools, "grep", pattern="nowhere", path="notes")
@@ -153,6 +165,30 @@ async def test_a_stop_ends_a_search_at_once(root: Path, monkeypatch: pytest.Monk
     began = time.monotonic()
     assert (await run(tools, intent, around)).status is ResultStatus.CANCELLED
     assert time.monotonic() - began < 0.15
+
+
+HOPELESS = """
+import threading
+from local_agent.tools import matching
+matching.SECONDS = 60
+with matching.Matching("(a+)+$", False, threading.Event()) as asked:
+    threading.Timer(0.3, lambda: print(asked._worker.pid, flush=True)).start()
+    asked.search(b"a" * 60 + b"!", "utf-8")
+"""
+
+
+def test_a_hopeless_search_ends_with_the_program() -> None:
+    program = subprocess.Popen([sys.executable, "-c", HOPELESS], stdout=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    worker = int(program.stdout.readline())
+    assert session_members(worker) == [worker]
+    program.kill()
+    program.wait()
+    program.stdout.close()
+    end = time.monotonic() + 2
+    while session_members(worker) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not session_members(worker)
 
 
 def test_nothing_is_left_of_a_search_that_was_stopped(root: Path) -> None:
