@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from local_agent import __version__
 from local_agent.domain.models import ModelInfo, ServerState
+from local_agent.runtime.authority_facts import authority_facts
 from local_agent.runtime.request_facts import request_facts
 from local_agent.runtime.workspace import git_branch
 
@@ -30,6 +31,7 @@ class RuntimeFacts:
     session: Mapping[str, object]
     model: Mapping[str, object]
     requests: Mapping[str, object]
+    authority: Mapping[str, object]
     backend: Mapping[str, object]
     database: Mapping[str, object]
     state: ServerState
@@ -43,6 +45,7 @@ class RuntimeFacts:
             "Workspace": self.workspace,
             "Model": self.model,
             "Asked with": self.requests,
+            "Authority": self.authority,
             "Backend": self.backend,
             "Database": self.database,
             "Program": self.program,
@@ -61,6 +64,7 @@ async def gather_facts(runtime: Runtime, store: Store, conversation: Conversatio
         session=_session(conversation),
         model=_model(info, conversation, runtime.models),
         requests={} if conversation is None else request_facts(conversation.planner),
+        authority={} if conversation is None else await authority_facts(conversation),
         backend=_backend(kind, state),
         database=await store.facts(),
         state=state,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
 
 Groups = Mapping[str, Mapping[str, object]]
-LEFT = ("Session", "Model", "Asked with")
+LEFT = ("Session", "Model", "Asked with", "Authority")
 
 
 class RuntimeScreen(Screen[None]):
