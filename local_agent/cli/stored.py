@@ -37,6 +37,8 @@ class StoredPath:
     """The session's own trail."""
     system_prompt: str
     """As the next request would begin."""
+    uncertain: frozenset[tuple[int, int]] = frozenset()
+    """Entry and number of calls whose outcome nobody knows."""
 
 
 def on_store(startup: Startup, work: Callable[[Runtime], Awaitable[T]], *, only_reads: bool = False) -> T:
@@ -107,5 +109,8 @@ async def whole_path(runtime: Runtime, handle: str, page: int = PAGE) -> StoredP
         turns={number: turn for part in slices for number, turn in part.turns.items()},
         failures={number: error for part in slices for number, error in part.errors.items()},
         errors=tuple(await conversation.errors()),
-        system_prompt=system_prompt(Path(info.workspace_root)),
+        system_prompt=system_prompt(Path(info.workspace_root), tools=bool(conversation.planner.offered)),
+        uncertain=frozenset(
+            place for part in slices for place, call in part.executions.items() if call.uncertain
+        ),
     )

@@ -63,7 +63,7 @@ def _carried(path: StoredPath) -> tuple[Message, ...]:
     """The next request without its question: an unanswered one before it is not sent again."""
     head = path.entries[-1].id if path.entries else None
     asked = Entry(0, path.session.id, None, head, Kind.QUESTION, Origin.PERSON, "?")
-    return build_messages(path.system_prompt, (*path.entries, asked))[:-1]
+    return build_messages(path.system_prompt, (*path.entries, asked), uncertain=path.uncertain)[:-1]
 
 
 def _message(message: Message) -> dict[str, object]:
