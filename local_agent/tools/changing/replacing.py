@@ -12,6 +12,9 @@ from local_agent.tools.changing.endings import Searched, dressed, ending_near, w
 
 LONGEST_OLD = 64 * 1024
 """Characters of ``old``; who replaces more than that writes the file anew."""
+LONGEST_RESULT = 16_000_000
+"""Characters that the new text may have at most; no file that is so large can be changed again."""
+MOST_PLACES = 100_000
 _NAMED = 5
 """Places that are named when a text stands in several."""
 _NUMBER = re.compile(r"[ \t]*\d+(?:\t|[|:→] ?| {2,})")
@@ -36,10 +39,20 @@ def replaced(text: str, old: str, new: str, *, everywhere: bool, shown: str) -> 
         raise ToolFailed(_not_found(searched, text, old, shown))
     if len(found) > 1 and not everywhere:
         raise ToolFailed(_ambiguous(text, [start for start, _ in found], shown))
+    if len(found) > MOST_PLACES or len(text) + len(found) * len(new) > LONGEST_RESULT:
+        raise ToolFailed(
+            f"old stands in {shown} {len(found):,} times, too much to replace at once: give more of the "
+            "lines around what you mean."
+        )
+    # Only where line ends differ has a new line to take one of them.
+    plain = "\n" not in new or "\r\n" not in text
     pieces = []
     place = 0
     for start, end in found:
-        pieces += [text[place:start], dressed(new, text[start:end], ending_near(text, start))]
+        pieces += [
+            text[place:start],
+            new if plain else dressed(new, text[start:end], ending_near(text, start)),
+        ]
         place = end
     return "".join([*pieces, text[place:]]), len(found)
 

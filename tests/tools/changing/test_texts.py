@@ -161,6 +161,10 @@ def test_hostile_texts_take_no_time() -> None:
         replaced(text, "\n" * 30_000 + "x", "y", everywhere=False, shown="x")
     with pytest.raises(ToolFailed):
         parse("--- a\n+++ a\n@@\n" + "\n" * 200_000 + "?")
+    for text, new in (("x" * 1_000_000, "y"), ("\r\n" + "x" * 90_000, "y\n" * 1_000)):
+        with pytest.raises(ToolFailed, match="too much to replace at once"):
+            replaced(text, "x", new, everywhere=True, shown="x")
+    assert replaced("x" * 99_000, "x", "y\n", everywhere=True, shown="x") == ("y\n" * 99_000, 99_000)
     hunks_between(["a\n", "b\n"] * 2_000, ["b\n", "a\n", "a\n"] * 2_000)
 
 
