@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from local_agent.domain.entries import Kind, Origin
-from local_agent.domain.events import Event, TextDelta, ToolProgress, ToolRequested, ToolStarted, TurnStarted
+from local_agent.domain.events import (
+    Event,
+    ReplyRecorded,
+    TextDelta,
+    ToolProgress,
+    ToolRequested,
+    ToolStarted,
+    TurnStarted,
+)
 from local_agent.domain.ledger import EventKind, Evidence, Execution, Observation, Source
 from local_agent.tui.conversation.stored import stored_items
 from local_agent.tui.conversation.turn_view import TurnView
@@ -21,7 +29,7 @@ from local_agent.tui.tools.cards import Card, ReadsRun, ToolCard, grouped
 from local_agent.tui.tools.diffs import BESIDE_FROM, count_words, hunks_of, pairs, typeset
 from local_agent.tui.tools.todo import TodoItem, items_of, newest_list
 from tests.proofs.hostile import NASTY, unsafe
-from tests.tui.calling import DIFF, asked, ended, entry, stored, told
+from tests.tui.calling import DIFF, asked, ended, entry, reply_of, stored, told
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import screen_text, until
 from tests.tui.stage import NOBODY_THERE
@@ -94,7 +102,7 @@ def test_reads_that_went_well_are_one_line() -> None:
     kinds = [
         type(card) for card in grouped([Call(each) for each in (READ, GREP, BASH, failed, again)], UNICODE)
     ]
-    assert kinds == [ReadsRun, ToolCard, ToolCard, ToolCard]
+    assert kinds == [ReadsRun, ToolCard, ToolCard, ReadsRun]
     assert read_words([Call(each) for each in (GREP, READ, again)]) == "read 2 files, grep 1"
 
 
@@ -227,6 +235,29 @@ async def test_a_running_command_shows_its_last_rows(home: Path) -> None:
         await until(chat.pilot, lambda: "step 39" in screen_text(chat.pilot))
         text = screen_text(chat.pilot)
         assert "step 35" in text and "step 34" not in text and "running" in text
+
+
+async def test_reads_of_several_replies_are_one_line_until_something_is_said(home: Path) -> None:
+    async with turn(home) as (chat, view):
+        for number in range(3):
+            done = replace(READ, id=f"r{number}", entry_id=20 + number)
+            _, *events = told([done], ["1 import tempfile"])
+            await play(view, [ReplyRecorded(replace(reply_of([done]), id=20 + number)), *events])
+        await until(chat.pilot, lambda: "✓ read 3 files" in screen_text(chat.pilot))
+        assert [item.entry_id for item in chat.screen.transcript.window.items] == [1, 20, 21, 22]
+        first, *others = cards(chat)
+        assert first.can_focus and not any(other.can_focus or other.size.height for other in others)
+        first.opened = True
+        await until(chat.pilot, lambda: screen_text(chat.pilot).count("tests/test_restore.py") == 3)
+        first.opened = False
+        await chat.screen.transcript.drop_from(22)
+        await until(chat.pilot, lambda: "✓ read 2 files" in screen_text(chat.pilot))
+        # What is far above is dropped: the rest stands for itself.
+        await first.remove()
+        await until(chat.pilot, lambda: "✓ read  tests/test_restore.py" in screen_text(chat.pilot))
+        await view.show(TextDelta("Between."))
+        await play(view, told([GREP], ["a.py:1"], "Between.")[1:])
+        await until(chat.pilot, lambda: "✓ grep  TemporaryDirectory" in screen_text(chat.pilot))
 
 
 async def test_forty_calls_of_a_reply_take_one_row(home: Path) -> None:

@@ -126,49 +126,105 @@ class ToolCard(Card):
 
 
 class ReadsRun(Card):
-    """Reads that went well, one after another: one line, opened one for each."""
+    """Reads of one reply that went well. Runs that stand right below each other are one line, the first's.
+
+    Alone it is drawn as the call that it is; opened, it has a row for each call.
+    """
 
     def __init__(self, calls: Sequence[Call], glyphs: Glyphs = UNICODE) -> None:
         super().__init__(glyphs)
-        self._calls = tuple(calls)
+        self.own = tuple(calls)
+        self._first: ReadsRun | None = None
+        """The run whose line these calls are counted in; None when it is this one."""
+        self._others: tuple[ReadsRun, ...] = ()
+        """The runs that are counted in this one's line."""
         self._unfolded: frozenset[int] = frozenset()
+        self._leaving = False
+        """True once it is taken away: its parent still has it for a moment."""
 
     @property
     def calls(self) -> Sequence[Call]:
-        return self._calls
+        return tuple(call for run in (self, *self._others) for call in run.own)
 
-    def typeset(self, width: int) -> Sequence[Line]:
-        return [line for line, _ in self._rows(width)]
+    def on_mount(self) -> None:
+        self.join()
 
-    def _rows(self, width: int) -> list[tuple[Line, int | None]]:
-        """Each row, and the number of the call that it belongs to."""
-        rows: list[tuple[Line, int | None]] = [
-            (reads_line(self._calls, width, self.glyphs, opened=self.opened), None)
-        ]
-        for number, call in enumerate(self._calls if self.opened else ()):
-            unfolded = number in self._unfolded
-            rows.append((call_line(call, width, self.glyphs, opened=unfolded), number))
-            rows += [(line, number) for line in (details(call, width, self.glyphs) if unfolded else ())]
-        return rows
+    def on_unmount(self) -> None:
+        self._leaving = True
+        left = self._others if self._first is None else (self._first,)
+        if (other := next((each for each in left if not each._leaving), None)) is not None:
+            other.join()
+
+    def join(self) -> None:
+        """Be one line with the runs right above and below."""
+        first, *others = self._chain()
+        first._stand(None, others)
+        for other in others:
+            other._stand(first, ())
+
+    def watch_opened(self) -> None:
+        for other in self._others:
+            other._redraw()
 
     def click_row(self, row: int) -> None:
         rows = self._rows(self.size.width)
         number = rows[row][1] if 0 <= row < len(rows) else None
-        if number is None:
+        if number is None or (number == 0 and self._alone):
             super().click_row(row)
         else:
             self._unfolded ^= {number}
-            self._cached = (None, ())
-            self.refresh(layout=True)
+            self._redraw()
+
+    def typeset(self, width: int) -> Sequence[Line]:
+        return [line for line, _ in self._rows(width)]
+
+    @property
+    def _alone(self) -> bool:
+        return self._first is None and len(self.calls) == 1
+
+    def _chain(self) -> list[ReadsRun]:
+        siblings = list(self.parent.children) if self.parent is not None else []
+        chain: list[ReadsRun] = []
+        for each in siblings:
+            if isinstance(each, ReadsRun):
+                chain += [] if each._leaving else [each]
+            elif self in chain:
+                break
+            else:
+                chain = []
+        return chain if self in chain else [self]
+
+    def _stand(self, first: ReadsRun | None, others: Sequence[ReadsRun]) -> None:
+        if (first, tuple(others)) != (self._first, self._others):
+            self._first, self._others = first, tuple(others)
+            self.can_focus = first is None
+            self._redraw()
+
+    def _redraw(self) -> None:
+        self._cached = (None, ())
+        self.refresh(layout=True)
+
+    def _rows(self, width: int) -> list[tuple[Line, int | None]]:
+        """Each row, and the number of the call that it belongs to."""
+        if self._alone:
+            line = call_line(self.own[0], width, self.glyphs, opened=self.opened)
+            below = details(self.own[0], width, self.glyphs) if self.opened else ()
+            return [(each, 0) for each in (line, *below)]
+        heading = reads_line(self.calls, width, self.glyphs, opened=self.opened)
+        rows: list[tuple[Line, int | None]] = [(heading, None)] if self._first is None else []
+        for number, call in enumerate(self.own if (self._first or self).opened else ()):
+            unfolded = number in self._unfolded
+            rows.append((call_line(call, width, self.glyphs, opened=unfolded), number))
+            rows += [(line, number) for line in (details(call, width, self.glyphs) if unfolded else ())]
+        return rows
 
 
 def grouped(calls: Sequence[Call], glyphs: Glyphs, *, opened: bool = False) -> list[Card]:
     """The cards of one reply's calls: reads that follow each other are one."""
     cards: list[Card] = []
     for folds, group in groupby(calls, key=lambda call: call.folds):
-        same = list(group)
-        if folds and len(same) > 1:
-            cards.append(ReadsRun(same, glyphs))
+        if folds:
+            cards.append(ReadsRun(list(group), glyphs))
         else:
-            cards += [ToolCard(call, glyphs, opened=opened) for call in same]
+            cards += [ToolCard(call, glyphs, opened=opened) for call in group]
     return cards
