@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from sqlalchemy import ColumnElement, Select, func, literal, literal_column, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, literal, literal_column, select, tuple_, update
 from sqlalchemy.orm import Session, aliased
 
 from local_agent.domain.errors import UnknownSession
 from local_agent.domain.handles import offer, parse_handle
 from local_agent.domain.sessions import ListPlace, NewSession, SessionInfo, Workspace
 from local_agent.domain.text import one_line
+from local_agent.store import flags
 from local_agent.store.clock import utc_now
-from local_agent.store.executions import UNSETTLED
 from local_agent.store.leases import holder_of
-from local_agent.store.models import ErrorRow, ExecutionEventRow, LeaseRow, SessionRow, WorkspaceRow
+from local_agent.store.models import LeaseRow, SessionRow, WorkspaceRow
 from local_agent.store.salvage import each_readable, indexed_sessions, or_without, unreadable_session
 from local_agent.store.stored_text import StoredText
 
-_Rows = Select[SessionRow, str, int, int, LeaseRow, str]
+_Rows = Select[SessionRow, str, int, int, int, LeaseRow, str]
 
 CLOSEST_AMONG = 10_000
 """How many of the newest handles a mistyped one is compared with."""
@@ -27,25 +27,18 @@ CLOSEST_AMONG = 10_000
 _PARENT = aliased(SessionRow)
 _NEWEST_FIRST = SessionRow.last_entry.desc(), SessionRow.id.desc()
 
-_ERROR_COUNT = (
-    select(func.count())
-    .select_from(ErrorRow)
-    .where(ErrorRow.session_id == SessionRow.id)
-    .correlate(SessionRow)
-    .scalar_subquery()
-)
-_UNCERTAIN_COUNT = (
-    select(func.count())
-    .select_from(ExecutionEventRow)
-    .where(ExecutionEventRow.session_id == SessionRow.id, *UNSETTLED)
-    .correlate(SessionRow)
-    .scalar_subquery()
-)
-
 
 def _rows() -> _Rows:
     return (
-        select(SessionRow, WorkspaceRow.root, _ERROR_COUNT, _UNCERTAIN_COUNT, LeaseRow, _PARENT.handle)
+        select(
+            SessionRow,
+            WorkspaceRow.root,
+            flags.ERRORS,
+            flags.UNCERTAIN,
+            flags.LEFT_OPEN,
+            LeaseRow,
+            _PARENT.handle,
+        )
         .join(WorkspaceRow, WorkspaceRow.id == SessionRow.workspace_id)
         .outerjoin(LeaseRow, LeaseRow.session_id == SessionRow.id)
         .outerjoin(_PARENT, _PARENT.id == SessionRow.parent_session)
@@ -62,7 +55,7 @@ def _found(db: Session, which: ColumnElement[bool]) -> list[SessionInfo]:
     if found is not None:
         return found
     rows = db.scalars(select(SessionRow).where(which)).all()
-    return [_info(row, _root(db, row.workspace_id), 0, 0, None, None) for row in rows]
+    return [_info(row, _root(db, row.workspace_id), 0, 0, 0, None, None) for row in rows]
 
 
 def _root(db: Session, workspace_id: int) -> str:
@@ -116,9 +109,11 @@ def _info(
     root: str,
     error_count: int,
     uncertain_count: int,
+    left_open: int,
     lease: LeaseRow | None,
     parent: str | None,
 ) -> SessionInfo:
+    holder = holder_of(lease)
     return SessionInfo(
         id=row.id,
         handle=one_line(row.handle),
@@ -141,8 +136,8 @@ def _info(
         last_entry=row.last_entry,
         turn_count=row.turn_count,
         error_count=error_count,
-        uncertain_count=uncertain_count,
-        holder=holder_of(lease),
+        uncertain_count=uncertain_count + (left_open if holder is None else 0),
+        holder=holder,
         forked_from=parent or "",
     )
 

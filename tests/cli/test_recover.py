@@ -59,6 +59,7 @@ def test_one_call_from_its_death_to_its_settlement(home: Path, project: Path) ->
     handle, (key,) = cut_off(home, project, [write_call(project, "a.py", "old", "new")])
 
     before = ledger(home)
+    assert "⚠ 1 uncertain" in run("session", "list", cwd=project).out
     shown = recover(handle, key, cwd=project)
     assert (shown.code, shown.err) == (0, "")
     assert "a.py holds what it was to hold." in shown.out
@@ -73,6 +74,7 @@ def test_one_call_from_its_death_to_its_settlement(home: Path, project: Path) ->
     assert "by the same evidence before" in again.line
     assert ledger(home)[-2:] == [(key, "outcome_unknown"), (key, "effect_applied")]
 
+    assert "uncertain" not in run("session", "list", cwd=project).out
     other = recover(handle, key, "--apply", *OTHERWISE, cwd=project)
     assert other.code == 1
     assert "settled by other evidence" in other.line
@@ -160,6 +162,7 @@ def test_two_that_settle_at_once_agree_on_one(home: Path, project: Path) -> None
 def test_a_session_that_is_open_is_looked_at_but_not_settled(home: Path, project: Path) -> None:
     call = write_call(project, "a.py", "", "new")
     with working(home, project, [call]) as (handle, (key,), process):
+        assert "uncertain" not in run("session", "list", cwd=project).out
         looked = recover(handle, key, cwd=project)
         refused = recover(handle, key, "--apply", *EVIDENCE, cwd=project)
     assert looked.line.endswith("is not uncertain: it is started.")
