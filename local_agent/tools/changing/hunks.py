@@ -13,6 +13,8 @@ CONTEXT = 3
 """Lines shown around a change; two changes nearer than twice as many are one hunk."""
 _COMPARED = 100_000
 """Pairs of lines that are compared one with another; beyond that a stretch counts as all changed."""
+_DEEPEST = 40
+"""Levels of stretches between lines that stand once; only texts that were made for it have more."""
 _NO_END = "\n\\ No newline at end of file\n"
 _LINE = re.compile("[^\n]*\n|[^\n]+")
 
@@ -106,7 +108,7 @@ def _marked(sign: str, line: str) -> str:
     return sign + line if line.endswith("\n") else sign + line + _NO_END
 
 
-def _changes(before: Sequence[str], after: Sequence[str], part: Change) -> Iterator[Change]:
+def _changes(before: Sequence[str], after: Sequence[str], part: Change, depth: int = 0) -> Iterator[Change]:
     """Changes of a part. Lines that stand in both exactly once hold it together, as in a patience diff."""
     start, end, new_start, new_end = part
     while start < end and new_start < new_end and before[start] == after[new_start]:
@@ -121,16 +123,14 @@ def _changes(before: Sequence[str], after: Sequence[str], part: Change) -> Itera
     if (end - start) * (new_end - new_start) <= _COMPARED:
         yield from _compared(before, after, inner)
         return
+    anchors = _anchors(before, after, inner) if depth < _DEEPEST else []
+    if not anchors:
+        yield inner
+        return
     place, new_place = start, new_start
-    anchors = _anchors(before, after, inner)
-    for anchor, new_anchor in anchors:
-        yield from _changes(before, after, Change(place, anchor, new_place, new_anchor))
+    for anchor, new_anchor in (*anchors, (end, new_end)):
+        yield from _changes(before, after, Change(place, anchor, new_place, new_anchor), depth + 1)
         place, new_place = anchor + 1, new_anchor + 1
-    rest = Change(place, end, new_place, new_end)
-    if anchors:
-        yield from _changes(before, after, rest)
-    else:
-        yield rest
 
 
 def _compared(before: Sequence[str], after: Sequence[str], part: Change) -> Iterator[Change]:
