@@ -83,6 +83,7 @@ async def every_commit(runtime: Runtime) -> None:
     conversation = await runtime.resume(handle)
     await _ask(conversation, 3)
     conversation = await runtime.take_over(handle)
+    await conversation.set_mode(Mode.NORMAL)
     await _work(conversation)
     conversation = await _leave_uncertain(runtime, conversation)
     await settle_pending(conversation)

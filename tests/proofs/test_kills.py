@@ -31,6 +31,10 @@ WITHIN = 1.0
 """Seconds from the first word of a reply: most of it, its end, and the beginning of the next turn."""
 STARTING = 2.0
 """Seconds from the start of the process to somewhere in its first reply."""
+WORKING = Turn(
+    call("write", {"path": "note.txt", "content": "kept"}), when=When(contains=WORK, last_role="user")
+)
+"""What the model wants once it is told to write."""
 PAGE = 4096
 MEGABYTE = 1 << 20
 
@@ -66,8 +70,7 @@ def kill_at_random(books: Books, runs: int, seed: int, *, starting: bool = False
 def kill_at(books: Books, point: str) -> None:
     """Let a process die at a named point."""
     books.note(f"killed at {point}")
-    wanted = call("write", {"path": "note.txt", "content": "kept"})
-    books.server.script(Turn(wanted, when=When(contains=WORK, last_role="user")))
+    books.server.script(WORKING)
     life = Life(books.machine, "every_commit", crash_at=point)
     died_at = life.wait_death()
     assert life.process.returncode == -signal.SIGKILL, f"{point} is not reached\n{life.errors.read_text()}"
@@ -124,6 +127,7 @@ def _insert(database: sqlite3.Connection, bytes_: int) -> None:
 
 
 def test_a_process_passes_every_named_point_and_no_other(books: Books) -> None:
+    books.server.script(WORKING)
     life = Life(books.machine, "every_commit", crash_at="nowhere")
     life.wait_death()
     assert life.process.returncode == 0, life.errors.read_text()
