@@ -134,13 +134,12 @@ class ProjectAuthority:
         return denial
 
     def _considered(self, intent: Intent, mode: Mode, command: Classified | None) -> Considered:
-        touched = sorted({*intent.expected, *intent.intended})
-        paths = tuple(map(self._relative, touched)) or (intent.target,)
+        paths = tuple(map(self._relative, _touched(intent, self._root)))
         return Considered(
             tool=intent.call.name,
             mode=mode,
             digest=_digest(intent),
-            paths=() if command else paths,
+            paths=() if command else paths or (intent.target,),
             outside=intent.outside,
             command=intent.command,
             prefix=command.prefix if command else None,
@@ -214,6 +213,14 @@ def _offers(intent: Intent, call: Considered) -> dict[Choice, Subject]:
     if keepable:
         offers[Choice.WORKSPACE] = keepable
     return offers
+
+
+def _touched(intent: Intent, root: Path) -> list[str]:
+    """Absolute paths that a call is about; for what only looks, the one in its arguments."""
+    named = intent.call.arguments.get("path")
+    if intent.action is Action.READ and isinstance(named, str) and "\0" not in named:
+        return [os.path.realpath(os.path.join(root, named))]
+    return sorted({*intent.expected, *intent.intended})
 
 
 def _digest(intent: Intent) -> str:

@@ -49,6 +49,7 @@ def test_patterns_written_by_hand_allow_and_forbid(workspace: Path, paths: Paths
         (edit(workspace, "SRC/Inner/x.py"), REFUSE),
         (move(workspace, "a.txt", "src/a.txt"), REFUSE),
         (read("a.txt"), REFUSE),
+        (read("./docs/../a.txt"), REFUSE),
         (read("b.txt"), ALLOW),
         (bash("cat a.txt"), REFUSE),
         (bash("cd src && cat inner/x.py"), REFUSE),
