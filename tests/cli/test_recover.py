@@ -7,6 +7,8 @@ import json
 import shlex
 import sqlite3
 import subprocess
+import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from local_agent.domain.executions import NOTES
 from local_agent.domain.ledger import Observation
 from tests.cli.program import COMMAND, Ran, environment, run
 from tests.support.cut_off import Call, completed, cut_off, started, working
+from tests.support.ollama_server import OllamaServer, Turn, call
 
 KEY = "0123456789ab"
 EVIDENCE = (
@@ -223,3 +226,35 @@ def test_an_execution_of_another_session_is_unknown_here(home: Path, project: Pa
         refused = recover(handle, other, *arguments, cwd=project)
         assert refused.code == 2
         assert refused.line.startswith(f"Session {handle} wrote no execution {other}.")
+
+
+def test_a_command_that_the_program_died_in(home: Path, project: Path, server: OllamaServer) -> None:
+    server.script(Turn(call("bash", {"command": "echo x > made.txt; sleep 100"})))
+    with subprocess.Popen(
+        [*COMMAND, "-p", "Make it", "--skip-approvals"],
+        cwd=project,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+    ) as program:
+        _wait(lambda: (project / "made.txt").exists())
+        program.kill()
+    (handle,) = [line[:7] for line in run("session", "list", cwd=project).out.splitlines()]
+
+    def looked() -> str:
+        return recover(handle, "--all", cwd=project).out
+
+    _wait(lambda: "Its process has ended." in looked())  # its watcher has two seconds
+    shown = looked()
+    assert "bash echo x > made.txt; sleep 100" in shown
+    assert "made.txt" in next(line for line in shown.splitlines() if "Changed in this folder since" in line)
+    assert "Proposed: it was done." in shown
+    (words,) = printed(Ran(0, shown, ""))
+    assert run(*words, cwd=project).code == 0
+    assert "Nothing is uncertain" in recover(handle, "--all", cwd=project).line
+
+
+def _wait(holds: Callable[[], object], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
