@@ -203,13 +203,13 @@ async def test_a_stop_leaves_a_copy_undone_and_says_what_was_removed(
     os.chmod(root / "d/sub/b", 0o640)
     copying = await prepared(tools, "copy", path="d", to="n/e")
     ended.set()
-    stopped = COPY.carry_out(copying.plan, tools.folder, ended)  # type: ignore[arg-type]
+    stopped = COPY.carry_out(copying.plan, tools.folder, ended)
     assert (stopped.status, seen(root)) == (ResultStatus.CANCELLED, before)
     ended.clear()
     # The person stops while the first file is removed.
     removing = await prepared(tools, "remove", path="d", recursive=True)
     monkeypatch.setattr("local_agent.tools.changing.remove.sync", stop_then)
-    part = REMOVE.carry_out(removing.plan, tools.folder, ended)  # type: ignore[arg-type]
+    part = REMOVE.carry_out(removing.plan, tools.folder, ended)
     assert part.status is ResultStatus.CANCELLED
     assert "1 of 4 files and folders were removed, the others are there." in part.text
     assert part.changes == (FileChange("d/sub/b", "removed", TWO, "", 0o640),)

@@ -261,7 +261,7 @@ async def test_a_stop_before_it_begins_changes_nothing(tmp_path: Path) -> None:
 
     ended = threading.Event()
     ended.set()
-    result = carry_out(intent.plan, tools.folder, ended)  # type: ignore[arg-type]
+    result = carry_out(intent.plan, tools.folder, ended)
     assert (result.status, seen(root)) == (ResultStatus.CANCELLED, {})
     # One that was under way when the person stopped is told as it was.
     around = Around()
