@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -44,10 +45,12 @@ FILE_BYTES = 16 * 1024 * 1024
 """How far into a file is searched."""
 SECONDS = 15.0
 SLOW_FILES = 2
-BATCH = 100
+BATCH = 40
 """Files that are open at the same time."""
 PATTERN_LENGTH = 1_000
 _ROOM_FOR_WORDS = 500
+_NO_FILE = (errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.ENXIO, errno.ENODEV)
+"""Why it can't be opened when it is a link, something else, or gone since it was listed."""
 
 
 class GrepPlan(NamedTuple):
@@ -74,6 +77,8 @@ class Found:
     """Lines of the result up to the last hit that was asked for."""
     long: int = 0
     """Files that were searched in their beginning only."""
+    unread: int = 0
+    """Files that could not be opened."""
     slow: list[str] = field(default_factory=list)
     """Files in which the expression did not come to an end."""
     whole: bool = True
@@ -117,23 +122,17 @@ def _look(plan: GrepPlan, folder: Folder, ended: threading.Event) -> ToolResult:
         sieving = not matching.literal and len(listed.paths) > 1
         sieve = Sieve.of(plan.pattern, plan.ignore_case, folder.root) if sieving else None
         found.whole = listed.whole
-        for start in range(0, len(listed.paths), BATCH):
-            with ExitStack() as opened:
-                files = list(_opened(listed.paths[start : start + BATCH], plan.where, folder, opened))
-                small = [file.descriptor for file in files if file.size <= FILE_BYTES]
-                passed = sieve.passed(small) if sieve else set(small)
-                for file in files:
-                    if ended.is_set():
-                        return STOPPED
-                    if time.monotonic() > end or len(found.slow) >= SLOW_FILES:
-                        found.whole = False
-                        break
-                    if file.size <= FILE_BYTES and file.descriptor not in passed:
-                        found.searched += 1
-                    else:
-                        _search(file, matching, found, plan.most)
-            if not found.whole:
-                break
+        with closing(_sifted(listed.paths, plan.where, folder, found, sieve)) as files:
+            for file, worth_it in files:
+                if ended.is_set():
+                    return STOPPED
+                if time.monotonic() > end or len(found.slow) >= SLOW_FILES:
+                    found.whole = False
+                    break
+                if worth_it:
+                    _search(file, matching, found, plan.most)
+                else:
+                    found.searched += 1
     return STOPPED if ended.is_set() else _result(plan, folder, found, listed.hidden)
 
 
@@ -146,17 +145,11 @@ def _files(plan: GrepPlan, folder: Folder, ended: threading.Event) -> Listing:
     kind = os.fstat(descriptor).st_mode
     os.close(descriptor)
     if stat.S_ISDIR(kind):
-        found = listing(
-            folder, plan.where, lambda path, is_folder: not is_folder and plan.wanted(path, False), ended
-        )
-        return found
+        wanted = plan.wanted
+        return listing(folder, plan.where, lambda path, below: not below and wanted(path, False), ended)
     if not stat.S_ISREG(kind):
         raise ToolFailed(f"{plan.where.shown} is a pipe or a device, not a file.")
     return Listing([plan.where.relative], 0, True)
-
-
-def _is_wanted_file(wanted: Matcher, path: str, is_folder: bool) -> bool:
-    return not is_folder and wanted(path, False)
 
 
 class OpenFile(NamedTuple):
@@ -167,14 +160,31 @@ class OpenFile(NamedTuple):
     size: int
 
 
-def _opened(paths: Sequence[str], where: Located, folder: Folder, opened: ExitStack) -> Iterator[OpenFile]:
+def _sifted(
+    paths: Sequence[str], where: Located, folder: Folder, found: Found, sieve: Sieve | None
+) -> Generator[tuple[OpenFile, bool], None, None]:
+    """The files, open until the next one is asked for, and whether each may hold a match."""
+    for start in range(0, len(paths), BATCH):
+        with ExitStack() as opened:
+            files = list(_opened(paths[start : start + BATCH], where, folder, found, opened))
+            small = [file.descriptor for file in files if file.size <= FILE_BYTES]
+            passed = sieve.passed(small) if sieve else set(small)
+            for file in files:
+                yield file, file.size > FILE_BYTES or file.descriptor in passed
+
+
+def _opened(
+    paths: Sequence[str], where: Located, folder: Folder, found: Found, opened: ExitStack
+) -> Iterator[OpenFile]:
     """The files; what has become a link since it was listed is not followed."""
     for path in paths:
-        with suppress(ToolFailed):  # a link, a pipe, gone, or closed to this account
-            located = Located(path, folder.root / path, path, where.outside)
-            descriptor, status = open_file(folder, located)
-            opened.callback(os.close, descriptor)
-            yield OpenFile(path, descriptor, status.st_size)
+        try:
+            descriptor, status = open_file(folder, Located(path, folder.root / path, path, where.outside))
+        except ToolFailed as refusal:
+            found.unread += isinstance(refusal.__cause__, OSError) and refusal.__cause__.errno not in _NO_FILE
+            continue
+        opened.callback(os.close, descriptor)
+        yield OpenFile(path, descriptor, status.st_size)
 
 
 def _search(file: OpenFile, matching: Matching, found: Found, most: int) -> None:
@@ -213,6 +223,7 @@ def _result(plan: GrepPlan, folder: Folder, found: Found, hidden: int) -> ToolRe
         f"{_count(found.long, 'file')} searched only in the first {FILE_BYTES >> 20} MiB"
         if found.long
         else "",
+        f"{_count(found.unread, 'file')} can't be read" if found.unread else "",
         hidden_words(hidden),
     ]
     text = f"[{'; '.join(note for note in notes if note)}]\n{kept.text}".rstrip("\n")

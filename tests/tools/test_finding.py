@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import subprocess
 import sys
 import threading
@@ -99,6 +100,22 @@ async def test_what_is_ignored_is_searched_when_it_is_named(root: Path) -> None:
     )
     assert (await call(tools, "glob", pattern="*", path="dist")).text.endswith("\ndist/bundle.js")
     assert (await call(tools, "read", path="dist/bundle.js")).text.endswith("\tneedle")
+
+
+async def test_what_can_not_be_read_is_counted(root: Path) -> None:
+    """Here for want of descriptors; a file that is closed to the account is met in the same way."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for number in range(60):
+        (root / "src" / f"{number}.py").write_text("needle\n")
+    free = [os.open(root, os.O_RDONLY) for _ in range(20)]
+    for descriptor in free:
+        os.close(descriptor)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(free) + 1, hard))
+        text = (await call(box(root), "grep", pattern="needle", path="src")).text
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert re.match(r"\[\d+ hits in \d+ files; \d+ files can't be read; 1 path is hidden", text)
 
 
 async def test_what_is_not_found_is_an_answer(root: Path) -> None:
