@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, EntryStatus, Slice, TurnStatus, Usage
 from local_agent.domain.errors import LeaseLost, NotSaved, Outdated, StoreError
-from local_agent.domain.executions import NotAllowed
 from local_agent.domain.ledger import EventKind, Execution, Receipt
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
 from local_agent.domain.sessions import NewSession, SessionInfo
 from local_agent.domain.tools import Effect, FileChange
 from local_agent.runtime.set_aside import SetAside
 from local_agent.runtime.unsaved import UnsavedTurns
-from local_agent.runtime.unsaved_turn import Finished, Noted, Recorded, Step, UnsavedTurn
+from local_agent.runtime.unsaved_turn import UnsavedTurn
+from local_agent.runtime.writer import NOTHING_SAVED, Writer
 from local_agent.store.held import HeldSession
 from local_agent.store.store import Store
 
-_log = logging.getLogger(__name__)
-_NOTHING_SAVED = "What is on screen is not saved yet.", "Try again once it is."
 _GIVEN_UP = Outcome(TurnStatus.INTERRUPTED, EntryStatus.INTERRUPTED, "interrupted", Reply(), Usage())
 
 
@@ -39,26 +36,25 @@ class ConversationJournal:
         held: HeldSession | None = None,
         aside: SetAside | None = None,
     ) -> None:
-        self.trouble: StoreError | None = None
-        """Why what is on screen is not on disk; None while it is."""
         self._store = store
-        self._birth = birth
-        self._held = held
         self._aside = aside
         self._unsaved = UnsavedTurns()
-        self._lost: StoreError | None = None
-        self._saving: asyncio.Task[None] | None = None
-        self._in_flight: Step | None = None
+        self._writer = Writer(store, birth, held, self._unsaved)
+
+    @property
+    def trouble(self) -> StoreError | None:
+        """Why what is on screen is not on disk; None while it is."""
+        return self._writer.trouble
 
     @property
     def held(self) -> HeldSession | None:
         """The session with its lease; None before the first question is stored."""
-        return self._held
+        return self._writer.held
 
     @property
     def info(self) -> SessionInfo | None:
         """The session as of its last write; None before the first question is stored."""
-        return self._held.info if self._held is not None else None
+        return self.held.info if self.held is not None else None
 
     @property
     def unsaved(self) -> UnsavedTurns:
@@ -81,13 +77,13 @@ class ConversationJournal:
         try:
             if self._unsaved.waiting:
                 await self.save()
-            if not self._unsaved.waiting and self._held is not None:
-                await self._held.keep(self._unsaved.find(turn).turn, reply)
-                self.trouble = None
+            if not self._unsaved.waiting and self.held is not None:
+                await self.held.keep(self._unsaved.find(turn).turn, reply)
+                self._writer.trouble = None
         except LeaseLost:
             raise
         except StoreError as error:
-            self.trouble = error
+            self._writer.trouble = error
 
     async def record(
         self, turn: OpenTurn, reply: Reply, effects: Sequence[Effect]
@@ -110,9 +106,7 @@ class ConversationJournal:
             await self._write(turn)
             return turn.executions[execution.id]
         await self.save()
-        if self._held is None:
-            raise NotSaved(*_NOTHING_SAVED)
-        return await self._held.note(execution, kind, detail)
+        return await self._writer.require_saved().note(execution, kind, detail)
 
     async def start(self, execution: Execution, facts: Mapping[str, object]) -> Execution:
         """Commit that it starts now. ``NotSaved``, and nothing may run, while anything waits to be written,
@@ -130,7 +124,7 @@ class ConversationJournal:
                 self._require_saved()
         except BaseException:
             # What is being written now can't be taken back; its call is ended by whoever wanted it.
-            if step in turn.steps and step is not self._in_flight:
+            if step in turn.steps and step is not self._writer.in_flight:
                 self._unsaved.take_back(turn, step)
             raise
         return turn.executions[execution.id]
@@ -192,89 +186,33 @@ class ConversationJournal:
 
         Raises ``LeaseLost`` and ``Outdated``, after which nothing will be.
         """
-        if self._lost is None:
-            if self._saving is None or self._saving.done():
-                self._saving = asyncio.create_task(self._save())
-            # Whoever gives up waiting must not leave it unknown whether a question was written.
-            await asyncio.shield(self._saving)
-        if self._lost is not None:
-            raise self._farewell(self._lost)
+        await self._writer.save()
+        if self._writer.lost is not None:
+            raise self._farewell(self._writer.lost)
 
     async def forget_pictures(self, leaf: int) -> int:
         """Write a marker behind ``leaf``, all of which is on disk; the id of the marker."""
         await self.save()
-        if self._held is None or self.trouble is not None:
-            raise NotSaved(*_NOTHING_SAVED)
-        return await self._held.mark(self._unsaved.real(leaf), PICTURES_FORGOTTEN)
+        if self.trouble is not None:
+            raise NotSaved(*NOTHING_SAVED)
+        return await self._writer.require_saved().mark(self._unsaved.real(leaf), PICTURES_FORGOTTEN)
 
     def set_aside(self, draft: str = "") -> Path | None:
         """Put what is not on disk, and what was not sent yet, into a file; None when there is nothing."""
         waiting = self._unsaved.waiting
         if self._aside is None or not (waiting or draft.strip()):
             return None
-        reason = str(self._lost or self.trouble or "")
+        reason = str(self._writer.lost or self.trouble or "")
         return self._aside.write(self._place()[1], reason, waiting, draft)
 
     @property
     def lost(self) -> bool:
         """True once nothing will be written here any more."""
-        return self._lost is not None
+        return self._writer.lost is not None
 
     async def _write(self, turn: UnsavedTurn) -> None:
         await self.save()
         turn.given_out = turn.given_out or turn.writable
-
-    async def _save(self) -> None:
-        try:
-            while self._unsaved.waiting:
-                await self._write_next(self._unsaved.waiting[0])
-                if not self._unsaved.waiting:
-                    self.trouble = None
-        except (LeaseLost, Outdated) as error:
-            self.trouble = self._lost = error
-        except StoreError as error:
-            self.trouble = error
-
-    async def _write_next(self, turn: UnsavedTurn) -> None:
-        if not turn.stored:
-            opening = replace(turn.opening, parent=self._unsaved.real(turn.opening.parent))
-            if self._held is None:
-                self._held, stored = await self._store.create(self._birth(opening), opening)
-            else:
-                stored = await self._held.begin(opening)
-            self._unsaved.begun(turn, stored)
-        elif self._held is None:
-            raise NotSaved(*_NOTHING_SAVED)
-        elif turn.steps:
-            await self._write_step(self._held, turn, turn.steps[0])
-        elif turn.outcome is not None:
-            self._unsaved.ended(turn, await self._held.settle(turn.turn, turn.outcome))
-
-    async def _write_step(self, held: HeldSession, turn: UnsavedTurn, step: Step) -> None:
-        self._in_flight = step
-        try:
-            match step:
-                case Recorded(reply, effects, ids, entry):
-                    at = entry.created_at
-                    stored, _ = await held.record(turn.turn, reply, effects, ids=ids, at=at)
-                    self._unsaved.recorded(turn, step, stored)
-                case Noted(key, event):
-                    execution, at = turn.executions[key], event.at
-                    if event.kind is EventKind.STARTED:
-                        await held.start(execution, event.detail, at=at)
-                    else:
-                        await held.note(execution, event.kind, event.detail, at=at)
-                    turn.steps.remove(step)
-                case Finished(key, kind, receipt, changes, entry):
-                    execution, at = turn.executions[key], entry.created_at
-                    _, stored = await held.finish(execution, kind, receipt, entry.text, changes, at=at)
-                    self._unsaved.finished(turn, step, stored)
-        except NotAllowed as error:
-            # Somebody changed the ledger by hand. One event that never fits must not hold up all others.
-            _log.warning("an event of the ledger is left out: %s", error)
-            turn.steps.remove(step)
-        finally:
-            self._in_flight = None
 
     def _require_turn(self, execution: Execution) -> UnsavedTurn:
         turn = self._unsaved.with_call(execution)
@@ -283,11 +221,11 @@ class ConversationJournal:
         return turn
 
     def _require_saved(self) -> None:
-        if self._unsaved.waiting:
-            trouble = self.trouble or NotSaved(*_NOTHING_SAVED)
-            raise NotSaved(
-                f"{trouble.line} What changes anything is not run before all is saved.", trouble.hint
-            )
+        try:
+            self._writer.require_saved()
+        except StoreError as trouble:
+            line = f"{trouble.line} What changes anything is not run before all is saved."
+            raise NotSaved(line, trouble.hint) from trouble
 
     def _farewell(self, error: StoreError) -> StoreError:
         """The error with the way back, and with what was kept beside the database."""

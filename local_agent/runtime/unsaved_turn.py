@@ -12,7 +12,7 @@ from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
 from local_agent.domain.tools import Effect, FileChange
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Recorded:
     """A reply that asks for tools."""
 
@@ -24,7 +24,7 @@ class Recorded:
     """Under an id of ours until it is written."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Noted:
     """An event of a call that does not end it."""
 
@@ -34,7 +34,7 @@ class Noted:
     """How the call stood until then."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Finished:
     """The end of a call, and its result."""
 

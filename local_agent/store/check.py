@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from sqlalchemy.pool import StaticPool
 
 from local_agent.domain.entries import Kind
 from local_agent.domain.errors import StoreError
-from local_agent.store import entries
+from local_agent.store import entries, executions
 from local_agent.store.batches import BATCH
 from local_agent.store.copies import SIDE_FILES, newest_copy, way_back
 from local_agent.store.entries import Node
@@ -142,6 +142,7 @@ class _Look:
             ("The tables", self._tables),
             ("The number of sessions", self._holdings),
             ("Messages", self._messages),
+            ("The ledger", self._ledger),
         ):
             try:
                 part()
@@ -187,9 +188,7 @@ class _Look:
 
     def _messages(self) -> None:
         unreadable: Counter[int] = Counter()
-        engine = create_engine("sqlite://", creator=lambda: self._database, poolclass=StaticPool)
-        with Session(engine) as db:
-            db.connection()  # it prepares itself, which can't be done while a statement runs
+        with self._read() as db:
             for batch in self._batches():
                 read = entries.read(db, [Node(key, None, Kind.MARKER, None) for key, _ in batch])
                 unreadable.update(
@@ -200,6 +199,28 @@ class _Look:
                 self._found.unreadable[handle] = count
                 what = "1 message" if count == 1 else f"{count} messages"
                 self._found.problems.append(f"{what} of session {handle} can't be read.")
+
+    def _ledger(self) -> None:
+        """Calls with events, digests or findings that the program can't have written."""
+        if self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'executions'").fetchone() is None:
+            return
+        writers = "SELECT DISTINCT session_id FROM executions"
+        with self._read() as db:
+            for (session,) in self._database.execute(writers).fetchall():
+                count = sum(not each.readable for each in executions.of_session(db, session))
+                if count:
+                    what = "1 call" if count == 1 else f"{count} calls"
+                    handle = self._handle(session)
+                    self._found.problems.append(
+                        f"What the ledger says of {what} of session {handle} was altered."
+                    )
+
+    @contextmanager
+    def _read(self) -> Iterator[Session]:
+        engine = create_engine("sqlite://", creator=lambda: self._database, poolclass=StaticPool)
+        with Session(engine) as db:
+            db.connection()  # it prepares itself, which can't be done while a statement runs
+            yield db
 
     def _batches(self) -> Iterator[list[tuple[int, int]]]:
         """Ids of entries and of their sessions, off an index."""

@@ -84,7 +84,7 @@ def note(
     if kind in TERMINAL:
         raise ValueError(f"{kind} comes with a result")
     event = LedgerEvent(kind, detail, at or utc_now())
-    stored = _as_stored(db, session_id, execution)
+    stored = _as_stored(db, session_id, execution, kind)
     _add(db, stored, event)
     return advanced(stored, event)
 
@@ -104,7 +104,7 @@ def finish(
     entry is stored nowhere and has the id 0.
     """
     event = LedgerEvent(kind, asdict(bounded(receipt, text)), at or utc_now())
-    stored = _as_stored(db, session_id, execution)
+    stored = _as_stored(db, session_id, execution, kind)
     number = _add(db, stored, event)
     for place, change in enumerate(changes):
         db.add(
@@ -234,10 +234,13 @@ def _add(db: Session, execution: Execution, event: LedgerEvent) -> int:
     return row.number
 
 
-def _as_stored(db: Session, session_id: int, execution: Execution) -> Execution:
-    """The execution with its place as it is stored; whoever holds it may know that by ids of their own."""
+def _as_stored(db: Session, session_id: int, execution: Execution, event: EventKind) -> Execution:
+    """The execution with its place as it is stored; whoever holds it may know that by ids of their own.
+
+    Nothing follows in a ledger that has no such call of the session.
+    """
     columns = select(ExecutionRow.session_id, ExecutionRow.turn_id, ExecutionRow.entry_id)
     row = db.execute(columns.where(ExecutionRow.id == execution.id)).one_or_none()
     if row is None or row[0] != session_id:
-        raise StoreError(f"This session has no call {execution.id}.", "Nothing was written.")
+        raise NotAllowed(execution.id, None, event)
     return replace(execution, session_id=session_id, turn_id=row[1], entry_id=row[2])

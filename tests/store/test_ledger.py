@@ -164,7 +164,7 @@ async def test_a_call_ends_once_and_no_other_session_writes_of_it(store: Store) 
 
     with pytest.raises(NotAllowed, match="completed"):
         await held.finish(stale, K.FAILED, Receipt("failed"), "second", CHANGES)
-    with pytest.raises(StoreError, match="no call"):
+    with pytest.raises(NotAllowed, match="unknown"):
         await other.finish(stale, K.FAILED, Receipt("failed"), "second", ())
     assert [text for kind, text in said(await held.model_path(held.info.head or 0)) if kind == "result"] == [
         "first"

@@ -18,6 +18,7 @@ from local_agent.domain.ledger import EventKind, Observation, Receipt, set_diges
 from local_agent.domain.ports import Reply
 from local_agent.domain.requests import build_messages
 from local_agent.domain.tools import Effect, FileChange
+from local_agent.store.check import check
 from local_agent.store.held import HeldSession
 from local_agent.store.ledger import SETTLED_AT_ONCE
 from local_agent.store.store import Store
@@ -317,6 +318,8 @@ async def test_a_row_that_was_edited_by_hand_is_shown_as_such(built: Path, damag
     await held.start(fourth, {})
     await store.close()
     execute(built, BY_HAND[damage])
+    problems = check(built, built.parent / "backups").problems
+    assert damage in BESIDE or any(held.info.handle in problem for problem in problems)
 
     store = Store.open(built, program_version=VERSION)
     info = await store.latest(ROOT)
