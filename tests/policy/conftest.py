@@ -10,7 +10,7 @@ import pytest
 @pytest.fixture(scope="session")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with sources, a secret, links out of it, and folders that pose as repositories."""
-    base = tmp_path_factory.mktemp("policy")
+    base = tmp_path_factory.mktemp("policy").resolve()
     (base / "elsewhere").mkdir()
     (base / "elsewhere" / "notes.txt").write_text("outside")
     root = base / "work"

@@ -84,6 +84,7 @@ rg --files src
 rg -l x src | wc -l
 rg -t py x tests src
 rg -A2 x src
+rg x deep
 find . -name '*.py'
 find src -type f
 find . -maxdepth 2 -name "*.md" -print
@@ -442,6 +443,7 @@ rg x private
 rg x .
 rg -g '.env' x
 rg --hidden x
+rg -g '.npmrc' x deep
 rg -uu x
 rg --pre cat x src
 rg --pre=cat x src
@@ -784,17 +786,20 @@ no-such-program
 l? README.md
 """
 STRANGE = (
-    *("", " ", "#", "ls " + "x" * 20_000, "; ".join(["ls"] * 100)),
-    *(
-        "ls\nrm a.txt",
-        "cat <<E\nx\nE",
-        "ls \\\n; rm x",
-        "# ls\nrm x",
-        "ls\x00",
-        "ls\x0brm",
-        "ls\xa0rm",
-        "ls\r\n",
-    ),
+    "",
+    " ",
+    "#",
+    "ls " + "x" * 20_000,
+    "; ".join(["ls"] * 100),
+    "ls\nrm a.txt",
+    "cat <<E\nx\nE",
+    "ls \\\n; rm x",
+    "ls a\\\nb # c",
+    "# ls\nrm x",
+    "ls\x00",
+    "ls\x0brm",
+    "ls\xa0rm",
+    "ls\r\n",
 )
 """Not one line each, or not one that can be printed."""
 
