@@ -794,7 +794,7 @@ STRANGE = (
     "ls\nrm a.txt",
     "cat <<E\nx\nE",
     "ls \\\n; rm x",
-    "ls a\\\nb # c",
+    "ls a\\\na # a a",
     "# ls\nrm x",
     "ls\x00",
     "ls\x0brm",
