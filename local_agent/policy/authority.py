@@ -117,7 +117,7 @@ class ProjectAuthority:
         """Forget a rule. Raises ``ConfigError`` when a kept one can't be taken out."""
         if rule.kept and isinstance(rule.subject, Keepable):
             self._file.remove(rule.subject, allows=rule.allows)
-        self._session = [each for each in self._session if each != rule]
+        self._forget(lambda each: each == rule)
 
     def deny(self, rule: Rule) -> Rule:
         """Forbid what a rule allows: always where that can be kept, else until this session ends.
@@ -128,10 +128,15 @@ class ProjectAuthority:
         denial = Rule(subject, allows=False, kept=isinstance(subject, Keepable), since=self._now())
         if isinstance(subject, Keepable):
             self._file.add(subject, allows=False, since=denial.since)
-        self._session = [each for each in self._session if each.subject != subject]
+        self._forget(lambda each: each.subject == subject)
         if not denial.kept:
             self._session.append(denial)
         return denial
+
+    def _forget(self, which: Callable[[Rule], bool]) -> None:
+        # In place: a screen does this in a thread of its own, and an answer may come in between.
+        for rule in filter(which, tuple(self._session)):
+            self._session.remove(rule)
 
     def _considered(self, intent: Intent, mode: Mode, command: Classified | None) -> Considered:
         paths = tuple(map(self._relative, _touched(intent, self._root)))

@@ -38,8 +38,8 @@ class RuleFile:
         self._path = paths.permissions
         self._locks = paths.locks
         self._workspace = str(root)
-        self._seen: object = ()
-        self._kept = Kept()
+        # One value, because a screen reads in a thread of its own: the file's signature and what it said.
+        self._last: tuple[object, Kept] = ((), Kept())
 
     def read(self) -> Kept:
         """What it says now: another process, or the person, may have changed it."""
@@ -50,9 +50,11 @@ class RuleFile:
             seen = None
         except OSError as error:
             return Kept(problem=f"Can't read {self._path}: {error.strerror}.")
-        if seen != self._seen:
-            self._seen, self._kept = seen, self._parsed()
-        return self._kept
+        before, kept = self._last
+        if seen != before:
+            kept = self._parsed()
+            self._last = (seen, kept)
+        return kept
 
     def add(self, subject: Keepable, *, allows: bool, since: str) -> None:
         """Keep a rule. Raises ``ConfigError`` when that is not possible; then nothing has changed."""
