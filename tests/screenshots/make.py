@@ -12,6 +12,7 @@ import asyncio
 import html
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -33,9 +34,12 @@ from local_agent.config.settings import OllamaSettings, Settings, UISettings
 from local_agent.domain.drafts import Prompt
 from local_agent.runtime.runtime import Runtime
 from local_agent.tui.app import ExitReport, LocalAgentApp
+from local_agent.tui.tools.approval import ApprovalPanel
 from local_agent.tui.widgets.composer import Composer
+from tests.screenshots import work
 from tests.screenshots.story import DRAFT, MAIN, MODEL, OLDER, Past
 from tests.support.ollama_server import ModelSpec, OllamaServer
+from tests.tui.uncertain import uncertain_calls
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
 LIMIT = 20.0
@@ -49,6 +53,9 @@ FIXED = (
     (r"\b\d(&#160;min&#160;left)", r"5\g<1>"),
     (r"\b0\.[67](&#160;)s\b", r"0.6\g<1>s"),
     (r"\b[67]\d\d(&#160;)ms\b", r"600\g<1>ms"),
+    (r"\b\d\d(&#160;)ms\b", r"12\g<1>ms"),
+    (r"\b\d(&#160;)ms\b", r"4\g<1>ms"),
+    (r"(answer&#160;·&#160;)\d(&#160;s)\b", r"\g<1>3\g<2>"),
 )
 KERNEL = re.compile(r"(?<=Linux&#160;)[\w.-]+")
 
@@ -74,6 +81,8 @@ class Scene:
     resumed: bool
     play: Callable[[Driver], Awaitable[None]]
     sizes: tuple[tuple[int, int], ...] = (LARGE, USUAL)
+    works: bool = False
+    """The model works on the folder, on a copy of what is kept: the next picture knows nothing of it."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +191,38 @@ async def asked_before(pilot: Driver) -> None:
     await wait_for(pilot, "session fixtures", "file lock")
 
 
+async def asked_to_work(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press(*work.QUESTION, "enter")
+    await wait_for(pilot, "waiting for your answer", "shutil.rmtree")
+
+
+async def _answer(pilot: Driver, *keys: str) -> None:
+    panel = pilot.app.screen.query_one(ApprovalPanel)
+    while not panel.listening:
+        await pilot.pause(0.05)
+    await pilot.press(*keys)
+
+
+async def asked_to_run(pilot: Driver) -> None:
+    await asked_to_work(pilot)
+    await _answer(pilot, "s", "enter")
+    await wait_for(pilot, "waiting for your answer", work.CHECK)
+
+
+async def worked(pilot: Driver) -> None:
+    await asked_to_run(pilot)
+    await _answer(pilot, "y")
+    await wait_for(pilot, "is no error", "tok/s")
+
+
+async def recovering(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    assert isinstance(pilot.app, LocalAgentApp)
+    await uncertain_calls(pilot.app, pilot)
+    await wait_for(pilot, "make deploy")
+
+
 SCENES = (
     Scene("welcome", False, welcome),
     Scene("conversation", True, conversation),
@@ -194,6 +235,10 @@ SCENES = (
     Scene("questions", True, asked_before, (LARGE,)),
     Scene("settings", True, settings_view),
     Scene("themes", True, theme_chooser, (LARGE,)),
+    Scene("run-1-asked", True, asked_to_work, works=True),
+    Scene("run-2-tested", True, asked_to_run, (LARGE,), works=True),
+    Scene("run-3-done", True, worked, works=True),
+    Scene("recovery", True, recovering, works=True),
 )
 
 
@@ -244,7 +289,15 @@ def pictures(chosen: list[str]) -> Iterator[tuple[str, Scene, str, tuple[int, in
 async def take(stage: Stage, scene: Scene, theme: str, size: tuple[int, int]) -> str:
     """Start the program, go where the scene is, and take the picture."""
     options = LaunchOptions(stage.workspace, resume=MAIN.handle if scene.resumed else None)
-    app = LocalAgentApp(options, stage.settings(theme), stage.paths)
+    paths = stage.paths
+    if scene.works:
+        paths = Paths(home=paths.home.with_name("copy"), cache=paths.cache)
+        shutil.rmtree(paths.home, ignore_errors=True)
+        shutil.copytree(stage.paths.home, paths.home)
+        work.write_files(stage.workspace)
+        stage.server.reset()
+        stage.server.script(*work.TURNS)
+    app = LocalAgentApp(options, stage.settings(theme), paths)
     async with app.run_test(size=size, notifications=True) as pilot:
         await scene.play(pilot)
         picture = app.export_screenshot(title=f"local-agent · {stage.workspace.name}")
