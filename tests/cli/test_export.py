@@ -92,7 +92,6 @@ def test_what_stands_in_the_way_is_refused_and_left_alone(home: Path, project: P
         ("file", "is no folder."),
         ("link", "is a symbolic link."),
         ("full", "is no plain file."),
-        ("file/below", "is no folder."),
     ):
         refused = run("session", "export", "--format", "jsonl", "--out", out, handle, cwd=project)
         assert refused.code == 1
