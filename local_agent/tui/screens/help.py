@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from local_agent.policy import catalogue
 from local_agent.tui.commands import COMMANDS, Command
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.key_names import key_name
@@ -71,9 +72,11 @@ class HelpScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static(Content.styled("Help", "bold"), id="heading")
-        with VerticalScroll(), Container(id="sides"):
-            yield TypesetView(lambda width: command_lines(COMMANDS, width), id="commands")
-            yield TypesetView(lambda width: key_lines(self._keys, width), id="keys")
+        with VerticalScroll():
+            with Container(id="sides"):
+                yield TypesetView(lambda width: command_lines(COMMANDS, width), id="commands")
+                yield TypesetView(lambda width: key_lines(self._keys, width), id="keys")
+            yield TypesetView(catalogue_lines, id="catalogue")
         yield KeyLine(self._glyphs)
 
     def on_mount(self) -> None:
@@ -95,6 +98,15 @@ def command_lines(commands: Iterable[Command], width: int) -> list[Line]:
 def key_lines(keys: Iterable[KeyHelp], width: int) -> list[Line]:
     """Keys and what they do."""
     return _two_columns("Keys", [(entry.keys, entry.does) for entry in keys], width)
+
+
+def catalogue_lines(width: int) -> list[Line]:
+    """Which commands are known to read only, and which run the project's own code."""
+    lines = [BLANK, Line(Content.styled("Commands of the model", "bold"))]
+    for text in catalogue.lines():
+        style = "$text" if text.endswith(":") else "$text-muted"
+        lines += wrap(Content.styled(text.strip(), style), width)
+    return lines
 
 
 def _two_columns(title: str, rows: list[tuple[str, str]], width: int) -> list[Line]:
