@@ -181,7 +181,6 @@ class ApprovalPanel(WaitingPanel):
         yield Answers(glyphs)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#request-reason").display = bool(self.request.reason.strip())
         self._turn_to(Stage.DECIDE)
 

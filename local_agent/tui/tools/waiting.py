@@ -89,7 +89,8 @@ class WaitingPanel(Vertical, can_focus=True):
         self._pane.display = True
         if self._focused:
             self.screen.set_focus(composer)
-        self.screen.set_timer(QUIET_SECONDS, composer.unpark)
+        composer.parked, composer.just_back = False, True
+        self.screen.set_timer(QUIET_SECONDS, composer.settle_in)
 
     def on_key(self, event: events.Key) -> None:
         if not self.has_focus:

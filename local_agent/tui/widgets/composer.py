@@ -113,7 +113,9 @@ class Composer(WholeCharacters):
         self.unready = False
         """True while something that goes along is not there yet: nothing is sent."""
         self.parked = False
-        """True while a question stands in its place, and right after it: Enter was not meant for it."""
+        """True while a question stands in its place: Enter was not meant for it."""
+        self.just_back = False
+        """True right after that, until something is typed here."""
 
     @property
     def prompt(self) -> str:
@@ -126,9 +128,9 @@ class Composer(WholeCharacters):
         self.load_text(self._pastes.folded(text, LOADED_LINES, LOADED_CHARACTERS))
         self.move_cursor(self.document.end)
 
-    def unpark(self) -> None:
-        """Enter sends again."""
-        self.parked = False
+    def settle_in(self) -> None:
+        """Enter sends again, whatever is typed."""
+        self.just_back = False
 
     def rewrite(self, text: str) -> None:
         """Replace everything by what became of it elsewhere; pastes fold again, and it can be undone."""
@@ -166,6 +168,8 @@ class Composer(WholeCharacters):
         A binding acts when its key has bubbled up to the app, and a priority binding before the keys
         ahead of it have reached the text: either way a burst of keys would be taken out of order.
         """
+        if event.is_printable:
+            self.just_back = False
         match event.key:
             case "enter":
                 self.action_submit()
@@ -198,7 +202,7 @@ class Composer(WholeCharacters):
 
     def action_submit(self) -> None:
         """Send the text, or take the completion that is chosen."""
-        if self.parked:
+        if self.parked or self.just_back:
             return
         if self.completing:
             self.post_message(self.CompletionMoved(0, submit=True))
