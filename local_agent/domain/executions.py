@@ -21,8 +21,8 @@ from local_agent.domain.tools import Effect
 _LOOKED_INTO = "The outcome of this call was not known at first. It was looked into since:"
 NOTES: Mapping[Observation, str] = {
     # A command that was cut off has often done a part of what it was to do.
-    Observation.EFFECT_APPLIED: f"{_LOOKED_INTO} it did take effect, perhaps in part. Its output is lost: look "
-    "at how things stand before you go on.",
+    Observation.EFFECT_APPLIED: f"{_LOOKED_INTO} it did take effect, perhaps in part. Its output is lost: "
+    "look how things stand before you go on.",
     Observation.EFFECT_NOT_APPLIED: f"{_LOOKED_INTO} it did not take effect.",
     Observation.EFFECT_COMPENSATED: f"{_LOOKED_INTO} it did take effect, and that was undone.",
 }
