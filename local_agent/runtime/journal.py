@@ -114,9 +114,6 @@ class ConversationJournal:
         """
         turn = self._require_turn(execution)
         reads = turn.executions[execution.id].effect is Effect.READ_ONLY
-        if not reads:
-            await self.save()
-            self._require_saved()
         step = self._unsaved.note(turn, execution.id, EventKind.STARTED, facts)
         try:
             await self._write(turn)
