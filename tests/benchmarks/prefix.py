@@ -14,7 +14,17 @@ from local_agent.domain.events import TextDelta
 from local_agent.runtime.conversation import Conversation
 from tests.benchmarks.report import Row
 from tests.runtime.opened import events_of, opened
-from tests.support.ollama_server import HostedServer, OllamaServer, RequestRecord, Turn, end, error, gate, say
+from tests.support.ollama_server import (
+    HostedServer,
+    OllamaServer,
+    RequestRecord,
+    Turn,
+    call,
+    end,
+    error,
+    gate,
+    say,
+)
 
 UNANSWERED = "What got no answer?"
 """Its turn fails before a word: the one case in which the next request leaves something out."""
@@ -38,6 +48,8 @@ async def _talk(home: Path, server: OllamaServer) -> None:
         "A plant with a trunk.",
         Turn(say("There are very many "), gate("stopped"), say("of them.")),
         "An oak, **for example**.",
+        Turn(say("I look. "), call("ls", {"path": "."}), call("glob", {"pattern": "*.py"})),
+        "There is none here.",
         Turn(say("It lives for "), gate("left"), say("centuries.")),
         "Because of its wood.",
         Turn(say("Some say that it "), end("abort")),
@@ -52,6 +64,7 @@ async def _talk(home: Path, server: OllamaServer) -> None:
         await _stopped(conversation, "How many are there?")
         server.release("stopped")
         await events_of(conversation.ask(Prompt("Name one.")))
+        await events_of(conversation.ask(Prompt("Is one in this folder?")))
         await _left(conversation, "How old is it?")
         server.release("left")
         handle = conversation.handle

@@ -249,7 +249,9 @@ async def test_reads_go_on_side_by_side(desk: Desk) -> None:
     turn = await desk.journal.begin(opening())
     many = tuple(ToolCall(f"c{number}", "read", {"path": str(number)}) for number in range(6))
     _, calls = await desk.journal.record(turn, Reply(calls=many), (EFFECTS[0],) * 6)
-    done = await asyncio.gather(*(read_only(desk.journal, each, each.arguments["path"]) for each in calls))  # type: ignore[arg-type]
+    done = await asyncio.gather(
+        *(read_only(desk.journal, each, str(each.arguments["path"])) for each in calls)
+    )
     assert {each.state for each in done} == {K.COMPLETED}
     answer = await desk.journal.settle(turn, settled())
     desk.disk.mend()
