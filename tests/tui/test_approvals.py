@@ -14,6 +14,7 @@ from local_agent.tui.screens.viewer import ViewerScreen
 from local_agent.tui.tools import waiting
 from local_agent.tui.tools.approval import ApprovalPanel, Stage
 from local_agent.tui.tools.asked import QuestionPanel
+from local_agent.tui.tools.cards import Card
 from local_agent.tui.tools.waiting import WaitingPanel
 from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, call, gate, say
 from tests.tui.chatting import Chat, chatting
@@ -100,6 +101,26 @@ async def test_a_letter_that_is_no_answer_begins_a_sentence(
         await chat.pilot.press("y")
         await idle(chat)
         assert "line three" in notes.read_text() and chat.screen.composer.text == "so yes"
+
+
+async def test_a_question_leaves_whoever_goes_to_the_conversation_there(home: Path) -> None:
+    async with working(home, Turn(gate("now"), EDIT), "Done.") as (chat, server, notes):
+        await chat.send("edit it")
+        await until(chat.pilot, lambda: chat.screen.query(Card))
+        await chat.pilot.press("tab")
+        card = chat.screen.query_one(Card)
+        assert card.has_focus
+        server.release("now")
+        question = await panel(chat)
+        await chat.pilot.press("shift+tab")
+        await until(chat.pilot, lambda: not question.listening and chat.screen.pane.display)
+        await chat.pilot.press("enter")
+        assert question.is_attached and not chat.screen.composer.has_focus
+        await chat.type("good")
+        assert chat.screen.composer.text == "good" and notes.read_text() == BEFORE
+        await panel(chat)
+        await chat.pilot.press("escape")
+        await idle(chat)
 
 
 @pytest.mark.parametrize("keys", [["enter"], ["escape"], ["ctrl+c"], ["s", "escape", "escape"]])

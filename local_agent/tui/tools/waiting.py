@@ -12,6 +12,7 @@ from textual.message import Message
 
 from local_agent.domain.approvals import Answer
 from local_agent.tui.device.attention import Asked
+from local_agent.tui.widgets.lines_view import LinesView
 
 if TYPE_CHECKING:
     from local_agent.tui.app import LocalAgentApp
@@ -51,6 +52,7 @@ class WaitingPanel(Vertical, can_focus=True):
         self.question_id = question_id
         self._seen_from: float | None = None
         """Since when it has been in sight, on the monotonic clock."""
+        self._has_listened = False
         self._given = False
 
     @property
@@ -118,10 +120,16 @@ class WaitingPanel(Vertical, can_focus=True):
             self._seen_from = monotonic()
             if self._focused:
                 self.hand_back()
-        if self._focused or self.screen.focused not in (None, self._composer):
+        if self._focused:
+            return
+        # Whoever goes from here to the conversation stays there, and types on in the composer.
+        self._pane.display = True
+        reads = isinstance(self.screen.focused, LinesView) and not self._has_listened
+        if not reads and self.screen.focused not in (None, self._composer):
             return
         app = cast("LocalAgentApp", self.app)
         if monotonic() - max(self._seen_from, app.last_key_at) >= QUIET_SECONDS:
+            self._has_listened = True
             self.focus_inside()
             self.remove_class("-typing")
             self._pane.display = False
