@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from sqlalchemy import ColumnElement, Select, literal, literal_column, select, tuple_, update
+from sqlalchemy import ColumnElement, ScalarSelect, Select, literal, literal_column, select, tuple_, update
 from sqlalchemy.orm import Session, aliased
 
 from local_agent.domain.errors import UnknownSession
@@ -55,7 +55,19 @@ def _found(db: Session, which: ColumnElement[bool]) -> list[SessionInfo]:
     if found is not None:
         return found
     rows = db.scalars(select(SessionRow).where(which)).all()
-    return [_info(row, _root(db, row.workspace_id), 0, 0, 0, None, None) for row in rows]
+    return [_alone(db, row) for row in rows]
+
+
+def _alone(db: Session, row: SessionRow) -> SessionInfo:
+    """The session with each thing beside its row that can be read."""
+
+    def count(flag: ScalarSelect[int]) -> int:
+        query = select(flag).select_from(SessionRow).where(SessionRow.id == row.id)
+        return or_without(lambda: db.scalar(query), 0) or 0
+
+    lease = or_without(lambda: db.get(LeaseRow, row.id), None)
+    counts = count(flags.ERRORS), count(flags.UNCERTAIN), count(flags.LEFT_OPEN)
+    return _info(row, _root(db, row.workspace_id), *counts, lease, None)
 
 
 def _root(db: Session, workspace_id: int) -> str:
