@@ -175,9 +175,13 @@ class Books:
 
     def _weigh(self, request: RequestRecord, path: tuple[Entry, ...], died_at: float) -> None:
         """What the server had sent of a reply, against what is kept of it."""
-        asked = conversation(request)[-1][1]
+        said = conversation(request)
+        last = max(place for place, (role, _) in enumerate(said) if role == "user")
+        asked = said[last][1]
         question = next(e for e in path if e.kind is Kind.QUESTION and asked.endswith(e.text))
         replies = [e for e in path if e.turn_id == question.turn_id and e.kind is Kind.ASSISTANT]
+        # A turn with calls has a reply for each request.
+        replies = replies[sum(role == "assistant" for role, _ in said[last:]) :]
         kept = replies[0].text if replies else ""
         assert request.text_sent.startswith(kept), "what is kept is not what was sent"
         whole = request.last_byte is not None and request.disconnected is None

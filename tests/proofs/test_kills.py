@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import secrets
 import signal
 import sqlite3
 import time
@@ -31,10 +32,6 @@ WITHIN = 1.0
 """Seconds from the first word of a reply: most of it, its end, and the beginning of the next turn."""
 STARTING = 2.0
 """Seconds from the start of the process to somewhere in its first reply."""
-WORKING = Turn(
-    call("write", {"path": "note.txt", "content": "kept"}), when=When(contains=WORK, last_role="user")
-)
-"""What the model wants once it is told to write."""
 PAGE = 4096
 MEGABYTE = 1 << 20
 
@@ -55,6 +52,12 @@ def books(tmp_path: Path, server: OllamaServer) -> Books:
     return Books(Machine.make(tmp_path, server.url), server)
 
 
+def working() -> Turn:
+    """What the model wants once it is told to write: a file of which nobody has read anything."""
+    wanted = call("write", {"path": f"{secrets.token_hex(4)}.txt", "content": "kept"})
+    return Turn(wanted, when=When(contains=WORK, last_role="user"))
+
+
 def kill_at_random(books: Books, runs: int, seed: int, *, starting: bool = False) -> None:
     """Kill as many processes at instants that follow from ``seed``, new sessions and resumed ones in turn."""
     chance = random.Random(seed)
@@ -70,7 +73,7 @@ def kill_at_random(books: Books, runs: int, seed: int, *, starting: bool = False
 def kill_at(books: Books, point: str) -> None:
     """Let a process die at a named point."""
     books.note(f"killed at {point}")
-    books.server.script(WORKING)
+    books.server.script(working())
     life = Life(books.machine, "every_commit", crash_at=point)
     died_at = life.wait_death()
     assert life.process.returncode == -signal.SIGKILL, f"{point} is not reached\n{life.errors.read_text()}"
@@ -127,7 +130,7 @@ def _insert(database: sqlite3.Connection, bytes_: int) -> None:
 
 
 def test_a_process_passes_every_named_point_and_no_other(books: Books) -> None:
-    books.server.script(WORKING)
+    books.server.script(working())
     life = Life(books.machine, "every_commit", crash_at="nowhere")
     life.wait_death()
     assert life.process.returncode == 0, life.errors.read_text()
