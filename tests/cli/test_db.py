@@ -109,6 +109,9 @@ def test_a_question_is_left_with_ctrl_c(database: Path, tmp_path: Path) -> None:
     assert run("db", "backup", "mine.db", cwd=tmp_path).code == 0
     with Terminal(["db", "restore", "mine.db"], cwd=tmp_path, env=environment()) as asked:
         asked.wait_for("[y/N]:")
+        # The prompt is written before anything is waited for; what is echoed by the line's editor is read.
+        asked.send("n")
+        asked.wait_for("[y/N]: n")
         asked.send(Key.CTRL_C)
         assert asked.wait_exit() == 130
         assert "Traceback" not in asked.text
