@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from local_agent.domain.modes import Mode
 from local_agent.tui.screens.too_small import TooSmallScreen
@@ -101,6 +102,27 @@ async def test_a_letter_that_is_no_answer_begins_a_sentence(
         await chat.pilot.press("y")
         await idle(chat)
         assert "line three" in notes.read_text() and chat.screen.composer.text == "so yes"
+
+
+async def test_letters_that_come_together_and_a_paste_go_to_the_composer_whole(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with working(home, Turn(EDIT), "Done.") as (chat, _server, notes):
+        await chat.send("edit it")
+        question = await panel(chat)
+        monkeypatch.setattr(waiting, "QUIET_SECONDS", UNHURRIED)
+        for letter in " and yes, sir":
+            chat.app.post_message(events.Key({" ": "space", ",": "comma"}.get(letter, letter), letter))
+        await until(chat.pilot, lambda: chat.screen.composer.text == " and yes, sir")
+        assert isinstance(question, ApprovalPanel) and question.stage is Stage.DECIDE
+        await panel(chat)
+        chat.app.post_message(events.Paste(" y\nr"))
+        await until(chat.pilot, lambda: chat.screen.composer.text == " and yes, sir y\nr")
+        assert question.is_attached and not question.listening and notes.read_text() == BEFORE
+        await panel(chat)
+        await chat.pilot.press("escape")
+        await idle(chat)
+        assert notes.read_text() == BEFORE
 
 
 async def test_a_question_leaves_whoever_goes_to_the_conversation_there(home: Path) -> None:

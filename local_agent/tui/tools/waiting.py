@@ -62,7 +62,9 @@ class WaitingPanel(Vertical, can_focus=True):
 
     @property
     def _focused(self) -> bool:
-        return self.has_focus or self.has_focus_within
+        # What a widget knows of its focus is told behind the keys that were sent with the one before.
+        focused = self.screen.focused
+        return focused is not None and self in focused.ancestors_with_self
 
     def on_mount(self) -> None:
         self.add_class("-typing")
@@ -80,7 +82,7 @@ class WaitingPanel(Vertical, can_focus=True):
         """Let the person type on, beginning with ``text``."""
         self.add_class("-typing")
         self._pane.display = True
-        self._composer.focus()
+        self.screen.set_focus(self._composer)
         if text:
             self._composer.insert(text)
         self._seen_from = monotonic()
@@ -95,12 +97,21 @@ class WaitingPanel(Vertical, can_focus=True):
         self.screen.set_timer(QUIET_SECONDS, composer.settle_in)
 
     def on_key(self, event: events.Key) -> None:
-        if not self.has_focus:
-            return
         letter = event.character if event.is_printable else None
+        if self.screen.focused is not self:
+            if letter and not self._focused:
+                # It was sent here together with one that was handed back.
+                event.stop()
+                self.hand_back(letter)
+            return
         if not self.listening or (letter and not self._means(event.key)):
             event.stop()
             self.hand_back(letter or "")
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self.hand_back()
+        self._composer.post_message(events.Paste(event.text))
 
     def focus_inside(self) -> None:
         """Take the keys."""
