@@ -3,7 +3,8 @@
 Each line there is a JSON object: ``{"id": "…", "choice": "once"}``, with ``choice`` one of ``no``,
 ``once``, ``request``, ``session`` and ``workspace``, ``hunks`` (a list of numbers from 0) to take a part
 of a diff, and ``text`` (what the model is told with a no, or the answer to a question of the model's).
-A line that is none is told on standard error and answers nothing; the end of input answers no.
+A line that is none, or that answers no open question, is told on standard error and answers nothing; the
+end of input answers no.
 """
 
 from __future__ import annotations
@@ -78,7 +79,6 @@ class FromInput:
         self._descriptor = descriptor
         self._say = say
         self._asked: dict[str, Give] = {}
-        self._early: dict[str, Answer] = {}
         self._ended = False
         # A thread that waits for input can't be ended: it must not keep the program alive.
         threading.Thread(target=self._read, name="answers", daemon=True).start()
@@ -91,9 +91,8 @@ class FromInput:
                 pass
             case _:
                 return
-        answer = self._early.pop(key, NO if self._ended else None)
-        if answer is not None:
-            give(key, answer)
+        if self._ended:
+            give(key, NO)
         else:
             self._asked[key] = give
 
@@ -130,10 +129,9 @@ class FromInput:
             self._say(f"This is no answer ({error}): {one_line(text, 80)}")
             return
         give = self._asked.pop(key, None)
-        if give is None:
-            self._early[key] = answer
-        elif not give(key, answer):
-            self._say(f"Question {one_line(key, 40)} is over; its answer counts for nothing.")
+        # An id is known only from its question, which is told of in the same step as it is opened here.
+        if give is None or not give(key, answer):
+            self._say(f"No question {one_line(key, 40)} is open: its answer counts for nothing.")
 
     def _end(self) -> None:
         self._ended = True

@@ -59,7 +59,7 @@ async def until_given(given: dict[str, Answer], count: int) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_answers_count_early_and_late_and_the_end_says_no() -> None:
+async def test_only_an_open_question_is_answered_and_the_end_says_no() -> None:
     reading, writing = os.pipe()
     said: list[str] = []
     given: dict[str, Answer] = {}
@@ -71,15 +71,18 @@ async def test_answers_count_early_and_late_and_the_end_says_no() -> None:
     with os.fdopen(writing, "wb", buffering=0) as sink:
         answers = FromInput(reading, said.append)
         answers.asked(asked("late"), give)
-        sink.write(b'not an answer\n\n{"id": "early", "choice": "no"}\n{"id": "late", "choice": "once"}\n')
+        sink.write(b'not an answer\n\n{"id": "wrong", "choice": "once"}\n{"id": "late", "choice": "once"}\n')
         await until_given(given, 1)
         assert given == {"late": Answer(Choice.ONCE)} and "This is no answer (no JSON)" in said[0]
-        answers.asked(QuestionAsked("early", "e1", "Which?"), give)
-        assert given["early"] == Answer(Choice.NO)
+        assert said[1] == "No question wrong is open: its answer counts for nothing."
+        answers.asked(QuestionAsked("wrong", "e1", "Which?"), give)
+        sink.write(b'{"id": "wrong", "choice": "once", "text": "blue"}\n')
+        await until_given(given, 2)
+        assert given["wrong"] == Answer(Choice.ONCE, text="blue")
         answers.asked(asked("over"), give)
         sink.write(b'{"id": "over", "choice": "once"}\n')
         await until_given(given, 3)
-        assert said[-1] == "Question over is over; its answer counts for nothing."
+        assert said[-1] == "No question over is open: its answer counts for nothing."
         answers.asked(asked("open"), give)
         sink.close()
         await until_given(given, 4)
