@@ -94,7 +94,7 @@ def on_held(startup: Startup, handle: str, change: Callable[[Runtime], Awaitable
 
 async def whole_path(runtime: Runtime, handle: str, page: int = PAGE) -> StoredPath:
     """Read a session from its end to its beginning, ``page`` entries at a time."""
-    from local_agent.agent.prompt import system_prompt
+    from local_agent.agent.prompt import stated_mode, system_prompt
 
     conversation = await runtime.view(handle)
     info = conversation.info
@@ -103,13 +103,16 @@ async def whole_path(runtime: Runtime, handle: str, page: int = PAGE) -> StoredP
     while slices[-1].more and slices[-1].entries:
         slices.append(await conversation.before(slices[-1].entries[0].id, page))
     slices.reverse()
+    entries = tuple(entry for part in slices for entry in part.entries)
+    # A mode is told exactly where tools are offered. Which model answers next is not known here.
+    tools = any(stated_mode(entry.context) for entry in entries)
     return StoredPath(
         session=info,
-        entries=tuple(entry for part in slices for entry in part.entries),
+        entries=entries,
         turns={number: turn for part in slices for number, turn in part.turns.items()},
         failures={number: error for part in slices for number, error in part.errors.items()},
         errors=tuple(await conversation.errors()),
-        system_prompt=system_prompt(Path(info.workspace_root), tools=bool(conversation.planner.offered)),
+        system_prompt=system_prompt(Path(info.workspace_root), tools=tools),
         uncertain=frozenset(
             place for part in slices for place, call in part.executions.items() if call.uncertain
         ),
