@@ -1,4 +1,7 @@
-"""Old results of tools give way where a request would not fit: a line each stands for them."""
+"""Old results of tools give way where a request would not fit, with what their calls were given.
+
+A line stands for a result, and the beginning for an argument that is long.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from local_agent.domain.budget import BYTES_PER_TOKEN
 from local_agent.domain.entries import Entry, Kind, ToolCall
+from local_agent.domain.requests import cut
 from local_agent.domain.text import one_line
 
 FULL = 0.75
@@ -14,7 +18,7 @@ FULL = 0.75
 ROOM = 0.5
 """Of the window, down to which they do."""
 _WORTH_IT = 400
-"""Bytes that a result must have to give way."""
+"""Bytes that a result must have to give way, or what can be cut of its call."""
 _BEGINNING = 300
 """Characters that stay of the newest results: the model has not read them yet."""
 _TARGET = 80
@@ -36,38 +40,48 @@ class Shortening:
             return False
         excess = (estimate - window * ROOM) * BYTES_PER_TOKEN
         before = len(self.texts)
-        for result, text in replaceable(path):
+        for result, text, saved in replaceable(path):
             if not self._all and excess <= 0:
                 break
             if result.id not in self.texts:
                 self.texts[result.id] = text
-                excess -= _size(result.text) - _size(text)
+                excess -= saved
         return len(self.texts) > before
 
     def give_all(self) -> bool:
         """The server says that it is too much: leave out whatever can be. False when that is done already."""
         self._all = True
-        return any(result.id not in self.texts for result, _ in replaceable(self._path))
+        return any(result.id not in self.texts for result, _, _ in replaceable(self._path))
 
 
-def replaceable(path: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
-    """The results of a path that are worth it, oldest first, and what may stand for each."""
+def replaceable(path: Sequence[Entry]) -> Iterator[tuple[Entry, str, int]]:
+    """The results of a path that are worth it, oldest first, what may stand for each, the bytes it saves."""
     callers = {entry.id: entry for entry in path if entry.calls}
     newest = max((entry.id for entry in callers.values() if entry.kind is Kind.ASSISTANT), default=0)
     for result in sorted((entry for entry in path if entry.kind is Kind.RESULT), key=lambda entry: entry.id):
         caller = callers.get(result.parent or 0)
         number = result.call_number or 0
-        if caller is None or number >= len(caller.calls) or _size(result.text) < _WORTH_IT:
+        if caller is None or number >= len(caller.calls):
             continue
-        yield result, _stand_in(result, caller.calls[number], caller.id == newest)
+        call = caller.calls[number]
+        arguments = _json(call)
+        given = _size(arguments) - _size(_json(cut(call))) if caller.kind is Kind.ASSISTANT else 0
+        if _size(result.text) >= _WORTH_IT:
+            text = _stand_in(result, call.name, arguments, caller.id == newest)
+            yield result, text, _size(result.text) - _size(text) + given
+        elif given >= _WORTH_IT:
+            yield result, result.text, given
 
 
-def _stand_in(result: Entry, call: ToolCall, unread: bool) -> str:
-    arguments = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
-    what = f"{one_line(call.name, _TARGET)} {one_line(arguments, _TARGET)}, {_size(result.text):,} bytes"
+def _stand_in(result: Entry, name: str, arguments: str, unread: bool) -> str:
+    what = f"{one_line(name, _TARGET)} {one_line(arguments, _TARGET)}, {_size(result.text):,} bytes"
     if unread:
         return f"{result.text[:_BEGINNING]}\n(The rest of {what}, does not fit. Ask for a smaller part.)"
     return f"(Left out to save room: {what}. Call it again if you need it.)"
+
+
+def _json(call: ToolCall) -> str:
+    return json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
 
 
 def _size(text: str) -> int:

@@ -15,6 +15,7 @@ Because entries never change, request n+1 begins with all of request n.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,6 +33,11 @@ NO_OUTPUT = "(no output)"
 UNREADABLE_RESULT = "The result of this call can no longer be read."
 MISSING = "(This message is not available.)"
 NO_ANSWER = "(This turn ended without an answer.)"
+
+CUT_ARGUMENTS = 12
+"""How many of a call's arguments stay where it is cut."""
+CUT_CHARACTERS = 200
+"""What stays of one that has more than twice as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ def build_messages(
     The last question is the one being asked: it is sent although nothing answers it yet. With
     ``asking`` false it is left out too, which gives the history that the next request would carry.
     ``uncertain`` names calls whose outcome nobody knows, by entry and number of the call; ``shortened``
-    is what is sent of a result in place of its text, by its entry.
+    is what is sent of a result in place of its text, by its entry; of its call what ``cut`` leaves.
     """
     results = _Results(results_by_call(path), frozenset(uncertain), shortened or {})
     conversation = _Conversation()
@@ -74,9 +80,9 @@ def build_messages(
             case Kind.COMMAND if entry.readable:
                 conversation.commands.append(_command_text(entry, results.text(entry.id, 0)))
             case Kind.ASSISTANT if entry.readable and (entry.text.strip() or entry.calls):
-                conversation.answer(
-                    _answer(entry), [results.text(entry.id, number) for number in range(len(entry.calls))]
-                )
+                numbers = range(len(entry.calls))
+                calls = [cut(c) if results.gave_way(entry.id, n) else c for n, c in enumerate(entry.calls)]
+                conversation.answer(_answer(entry, calls), [results.text(entry.id, n) for n in numbers])
             case _:
                 pass
     head = [Message("system", normalise(system))] if system.strip() else []
@@ -107,9 +113,12 @@ class _Results:
             return UNCERTAIN if (entry_id, number) in self._uncertain else NOT_RUN
         if not result.readable:
             return UNREADABLE_RESULT
-        if result.id in self._shortened:
-            return self._shortened[result.id]
-        return normalise(result.text) if result.text.strip() else NO_OUTPUT
+        text = self._shortened.get(result.id, result.text)
+        return normalise(text) if text.strip() else NO_OUTPUT
+
+    def gave_way(self, entry_id: int, number: int) -> bool:
+        result = self._entries.get(entry_id, {}).get(number)
+        return result is not None and result.id in self._shortened
 
 
 class _Conversation:
@@ -179,12 +188,25 @@ def _summary_text(entry: Entry) -> str:
     return f"Summary of the conversation so far:\n{normalise(entry.text)}" if entry.text.strip() else ""
 
 
-def _answer(entry: Entry) -> Message:
-    calls = tuple(
+def _answer(entry: Entry, calls: Sequence[ToolCall]) -> Message:
+    sent = tuple(
         ToolCall(normalise(call.id), normalise(call.name), _normalised_object(call.arguments))
-        for call in entry.calls
+        for call in calls
     )
-    return Message("assistant", normalise(entry.text), normalise(entry.thinking) if calls else "", calls)
+    return Message("assistant", normalise(entry.text), normalise(entry.thinking) if sent else "", sent)
+
+
+def cut(call: ToolCall) -> ToolCall:
+    """A call without most of its long arguments, for a request that they would not fit."""
+    kept = list(call.arguments.items())[:CUT_ARGUMENTS]
+    return replace(call, arguments={name[:CUT_CHARACTERS]: _cut(value) for name, value in kept})
+
+
+def _cut(value: object) -> object:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if len(text) <= CUT_CHARACTERS * 2:
+        return value
+    return f"{text[:CUT_CHARACTERS]} (of {len(text):,} characters the rest is left out to save room)"
 
 
 def _command_text(entry: Entry, output: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from local_agent.agent.results import CALLS_AT_MOST
@@ -289,6 +291,17 @@ async def test_old_results_give_way_before_the_window_is_full(bench: Bench, tool
     sent = [str(message["content"]) for message in bench.sent(4) if message["role"] == "tool"]
     assert sent[0].startswith("(Left out to save room: read") and sent[-1] == "d" * 3_000
     assert any("left out" in text for text in notices(events))
+
+
+async def test_arguments_that_no_window_holds_do_not_end_the_conversation(
+    bench: Bench, tools: SmallToolbox
+) -> None:
+    bench.server.script(Turn(call("read", {"path": "p" * 100_000})), "Too long a name.", "Go on.")
+    assert the_end(await bench.events("read it", window=4096)).status is TurnStatus.SETTLED
+    assert the_end(await bench.events("and now?", window=4096)).status is TurnStatus.SETTLED
+    for number in (1, 2):
+        [made] = [message["tool_calls"] for message in bench.sent(number) if "tool_calls" in message]
+        assert len(json.dumps(made)) < 1_000 and "left out to save room" in json.dumps(made)
 
 
 async def test_more_calls_than_a_reply_may_hold_are_answered_and_not_run(

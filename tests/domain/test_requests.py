@@ -294,3 +294,19 @@ def test_a_result_may_be_sent_shortened() -> None:
     answer = add(path, Kind.ASSISTANT, "", calls=(READ,))
     result = add(path, Kind.RESULT, "x" * 1000, parent=answer.id, call_number=0)
     assert texts(build_messages("", path, shortened={result.id: "(left out)"}))[-1] == "(left out)"
+
+
+def test_the_call_of_a_result_that_gave_way_is_cut_and_its_neighbour_is_not() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "write")
+    written = {"path": "a", "content": "é" * 5_000, "lines": list(range(1_000)), "mode": 3}
+    calls = (ToolCall("c1", "write", written), ToolCall("c2", "write", written))
+    answer = add(path, Kind.ASSISTANT, "", calls=calls)
+    result = add(path, Kind.RESULT, "", parent=answer.id, call_number=0)
+    messages = build_messages("", path, shortened={result.id: ""})
+    first, second = messages[1].calls
+    assert second.arguments == written and texts(messages)[2] == NO_OUTPUT
+    assert (first.arguments["path"], first.arguments["mode"]) == ("a", 3)
+    left = " (of 5,000 characters the rest is left out to save room)"
+    assert first.arguments["content"] == "é" * 200 + left
+    assert len(json.dumps(first.arguments)) < 2_500
