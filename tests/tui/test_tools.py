@@ -49,6 +49,25 @@ def drawn(call: Call, width: int = 76, **how: bool) -> str:
     return f"{line.content.plain} |{line.aside.plain}"
 
 
+def test_a_call_of_which_nothing_came_says_why() -> None:
+    edit = asked(0, "edit", {"path": "a.py"})
+    failed = ended(edit, state=EventKind.FAILED, status="failed", seconds=None)
+    why = "a.py has changed since it was read: read it again.\nmore"
+    assert drawn(Call(failed, why), 90) == f"✗ edit  a.py  failed  {why[:-5]} |  ▸"
+    assert drawn(Call(failed, why), 52) == "✗ edit  a.py  failed  a.py has changed since it… |  ▸"
+    assert drawn(Call(failed, why), 36) == "✗ edit  a.py  failed |  ▸"
+    denied = ended(edit, state=EventKind.DENIED, status="refused", seconds=None)
+    assert drawn(Call(denied, "PLAN changes nothing.")) == "✗ edit  a.py  refused  PLAN changes nothing. |  ▸"
+    by_person = replace(denied, facts={"target": "a.py", "reason": "It changes files."})
+    assert drawn(Call(by_person, "Not run: the person said no.")) == "✗ edit  a.py  refused |  ▸"
+
+
+def test_a_summary_that_is_the_target_is_said_once_and_what_runs_silently_says_nothing() -> None:
+    todo = replace(ended(asked(0, "todo", {}), summary="1 of 2 done"), facts={"target": "1 of 2 done"})
+    assert drawn(Call(todo)) == "✓ todo  1 of 2 done | 12 ms ▸"
+    assert not details(Call(replace(asked(0, "bash", {}), state=EventKind.STARTED)), 60, UNICODE)
+
+
 @pytest.mark.parametrize(
     ("execution", "shown"),
     [

@@ -30,6 +30,8 @@ ARGUMENTS = 12
 TARGET_LIMIT = 400
 _OUTPUT_CHARACTERS = 16_000
 _LEAST_TARGET = 12
+_LEAST_WHY = 20
+"""Cells: fewer would not tell why."""
 _NAME_CELLS = 5
 _TARGETS = ("path", "command", "pattern", "source", "from", "question", "id")
 """Arguments that name what a call is about, before the program has looked."""
@@ -56,6 +58,18 @@ class Call:
         """What there is to read of its result without asking the store."""
         receipt = self.execution.receipt
         return self.text or (receipt.excerpt if receipt is not None else "")
+
+    @property
+    def why(self) -> str:
+        """Why nothing came of it, in one line, unless the person said so or its summary does."""
+        receipt, words = self.execution.receipt, self.text.strip().split("\n", 1)[0]
+        match self.execution.state:
+            case EventKind.FAILED if receipt is None or not receipt.summary:
+                return one_line(words, TARGET_LIMIT)
+            case EventKind.DENIED if "reason" not in self.execution.facts:
+                return one_line(words, TARGET_LIMIT)
+            case _:
+                return ""
 
 
 class Sign(NamedTuple):
@@ -113,6 +127,10 @@ def call_line(call: Call, width: int, glyphs: Glyphs, *, opened: bool) -> Line:
     room = max(width - lead.cell_length - len(aside) - 1, 2)
     target = Content.styled("" if own else target_of(execution), "$text")
     notes = _fitting(sign, list(_notes(execution)), room - min(target.cell_length, _LEAST_TARGET) - 2)
+    left = room - target.cell_length - notes.cell_length - 4
+    if call.why and left >= _LEAST_WHY:
+        why = Content.styled(call.why, "$text-muted").truncate(left, ellipsis=True)
+        notes = Content.assemble(notes, "  ", why)
     if notes and target.cell_length + notes.cell_length + 2 > room:
         target = target.truncate(room - notes.cell_length - 2, ellipsis=True)
     body = Content.assemble(target, "  " if target and notes else "", notes).truncate(room, ellipsis=True)
@@ -136,7 +154,8 @@ def _took(execution: Execution) -> str:
 def _notes(execution: Execution) -> Iterable[str]:
     receipt = execution.receipt
     if receipt is not None:
-        yield one_line(receipt.summary, 120)
+        summary = one_line(receipt.summary, 120)
+        yield summary if summary != target_of(execution) else ""
         if receipt.exit_code is not None and str(receipt.exit_code) not in receipt.summary:
             yield f"exit {receipt.exit_code}"
     if execution.facts.get("confined"):
@@ -182,6 +201,8 @@ def details(call: Call, width: int, glyphs: Glyphs) -> list[Line]:
         lines += _rest(len(rows) - DIFF_ROWS, bar, glyphs)
     if call.output.strip() and not diff:
         lines += _output(call, width, bar, glyphs)
+    if not execution.ended:
+        return lines
     return lines or [decoration("no arguments, no output", "$text-muted").behind(bar)]
 
 
