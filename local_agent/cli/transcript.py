@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 
 from local_agent.cli.stored import StoredPath
-from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin
+from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin, ToolCall
 from local_agent.domain.pictures import caption
 from local_agent.domain.requests import Message, build_messages
 from local_agent.domain.sessions import SessionInfo
@@ -14,6 +15,8 @@ from local_agent.domain.times import local_time
 from local_agent.domain.tree import words_of
 
 SET_IN = "  "
+CALL_SHOWN = 200
+"""Characters of a call's arguments."""
 
 
 def list_rows(sessions: Sequence[SessionInfo], *, with_folder: bool) -> Iterator[str]:
@@ -32,16 +35,28 @@ def transcript(path: StoredPath) -> Iterator[str]:
     facts = (one_line(info.workspace_root), one_line(info.model) or "no model", *_marks(info))
     yield " · ".join(facts)
     last_of_turn = {entry.turn_id: entry.id for entry in path.entries}
+    callers = {entry.id: entry for entry in path.entries if entry.calls}
     for entry in path.entries:
         yield ""
-        yield f"{_speaker(entry, path)} · {local_time(entry.created_at)}"
+        yield f"{_speaker(entry, path, callers)} · {local_time(entry.created_at)}"
         yield from (f"{SET_IN}[picture] {caption(picture)}" for picture in entry.pictures)
-        yield _set_in(words_of(entry)) if entry.readable else "(this message can't be read any more)"
+        made = entry.calls if entry.kind is Kind.ASSISTANT else ()
+        if not entry.readable:
+            yield "(this message can't be read any more)"
+        elif entry.text or not made:
+            yield _set_in(words_of(entry))
+        yield from (f"{SET_IN}[call] {_called(call)}" for call in made)
         failure = path.failures.get(entry.turn_id) if entry.turn_id is not None else None
         if failure is not None and last_of_turn[entry.turn_id] == entry.id:
             yield f"(failed: {one_line(failure.line)})"
         elif entry.status is EntryStatus.INTERRUPTED:
             yield "(interrupted)"
+
+
+def _called(call: ToolCall) -> str:
+    """A call in one line, such as ``read {"path": "a.py"}``."""
+    arguments = call.raw or json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
+    return f"{one_line(call.name, 40)} {one_line(arguments[: CALL_SHOWN * 4], CALL_SHOWN)}"
 
 
 def _set_in(text: str) -> str:
@@ -79,13 +94,16 @@ def _message(message: Message) -> dict[str, object]:
     return record
 
 
-def _speaker(entry: Entry, path: StoredPath) -> str:
+def _speaker(entry: Entry, path: StoredPath, callers: Mapping[int, Entry]) -> str:
     match entry.kind:
         case Kind.QUESTION:
             return "You"
         case Kind.ASSISTANT:
             turn = path.turns.get(entry.turn_id) if entry.turn_id is not None else None
             return one_line(turn.model if turn is not None else path.session.model) or "Model"
+        case Kind.RESULT if (caller := callers.get(entry.parent or 0)) is not None:
+            calls = caller.calls[entry.call_number or 0 :][:1]
+            return " of ".join(["Result", *(one_line(call.name, 40) for call in calls)])
         case _:
             return entry.kind.capitalize()
 

@@ -13,7 +13,7 @@ from local_agent.cli.stored import whole_path
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.quoting import quoted
 from tests.cli.program import converse, environment, opened, run, sent_messages, shim, stored_session
-from tests.support.ollama_server import OllamaServer, Turn, end, http, say
+from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, call, end, http, say
 
 
 def in_shell(command: str, cwd: Path, path: str) -> tuple[int, str]:
@@ -114,6 +114,20 @@ async def test_show_as_json_carries_the_next_request(home: Path, project: Path, 
     ]  # fmt: skip
     assert [entry["text"] for entry in document["entries"]][1::2] == ["First answer.", "Half"]
     assert len(document["errors"]) == 2
+
+
+async def test_calls_and_what_came_of_each_are_told_apart(
+    home: Path, project: Path, server: OllamaServer
+) -> None:
+    (project / "a.txt").write_text("hello\n")
+    server.models["qwen3:4b"] = ModelSpec("qwen3:4b", ("completion", "tools"), "qwen3")
+    hidden = "no\x1b[31m[red]"
+    server.script(Turn(call("read", {"path": "a.txt"}), call("ls", {"path": hidden * 100})), "It says hello.")
+    handle = await stored_session(server.url, project, "What is in it?")
+    shown = run("session", "show", handle, cwd=project).out
+    assert '\n  [call] read {"path": "a.txt"}\n  [call] ls {"path": "no\\u001b[31m[red]no' in shown
+    assert "Result of read · " in shown and "Result of ls · " in shown and "\x1b" not in shown
+    assert max(len(line) for line in shown.splitlines() if "[call]" in line) < 300
 
 
 async def test_a_long_session_is_shown_whole(home: Path, project: Path, server: OllamaServer) -> None:
