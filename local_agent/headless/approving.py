@@ -56,7 +56,8 @@ class Nobody:
                 what = f"{request.tool} {one_line(request.target, 200)}".rstrip()
                 self._say(
                     f"Refused, because nobody can be asked: {what}. {request.reason} "
-                    "Ways to allow it: --mode AUTO, --skip-approvals, --approve-stdin."
+                    "Ways to allow it: --skip-approvals, --approve-stdin. "
+                    "--mode AUTO allows edits in the folder and commands that only read."
                 )
                 give(request.id, NOBODY)
             case QuestionAsked(id=key, text=text):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from local_agent.domain.attached import Attached, read_back
 from local_agent.domain.events import (
+    ApprovalAsked,
     Event,
     Notice,
     ReplyRecorded,
@@ -37,6 +38,8 @@ class TextPrinter:
         self._shown = _ShownText() if to_terminal else None
         self._last = ""
         self._unsaved = ""
+        self._asked: set[str] = set()
+        """The executions whose question, and so the reason of a refusal, was told."""
 
     def show(self, event: Event) -> None:
         """Print what a reader of the answer needs."""
@@ -48,6 +51,10 @@ class TextPrinter:
                 self._print(self._shown.feed(text) if self._shown is not None else normalise(text))
             case ReplyRecorded():
                 self._end_line()
+            case ApprovalAsked(request):
+                self._asked.add(request.execution_id)
+            case ToolFinished(execution=execution, result=result):
+                self._remark(_call_line(execution, "" if execution.id in self._asked else result.text))
             case SavingFailed(line=line, hint=hint) if line != self._unsaved:
                 self._unsaved = line
                 self._remark(f"Not saved: {line} {hint}")
@@ -93,8 +100,6 @@ def _attached_line(attached: Attached) -> str:
 def _said_of(event: Event) -> Sequence[str]:
     """What is said of an event beside the answer."""
     match event:
-        case ToolFinished(execution=execution):
-            return (_call_line(execution),)
         case Notice(text):
             return (text,)
         case Silence(note=note) if note:
@@ -105,10 +110,11 @@ def _said_of(event: Event) -> Sequence[str]:
             return ()
 
 
-def _call_line(execution: Execution) -> str:
-    """Such as ``bash pytest -q: failed, exit 1, 2.4 s``."""
+def _call_line(execution: Execution, told: str) -> str:
+    """Such as ``bash pytest -q: failed, exit 1, 2.4 s``; ``told`` is what the model reads of it."""
     receipt = execution.receipt
-    facts = [] if receipt is None else [receipt.status, receipt.summary]
+    outcome = told.partition("\n")[0].rstrip(".")
+    facts = [] if receipt is None else [receipt.status, receipt.summary or outcome]
     if receipt is not None and receipt.seconds is not None:
         facts.append(f"{receipt.seconds:.1f} s")
     what = one_line(f"{execution.tool} {execution.target}", 200).rstrip()

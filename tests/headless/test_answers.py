@@ -97,4 +97,4 @@ def test_nobody_says_no_and_how_to_allow_it() -> None:
     nobody = Nobody(said.append)
     nobody.asked(asked("a"), lambda key, answer: not given.append(answer))
     assert [answer.choice for answer in given] == [Choice.NO] and nobody.refused == 1
-    assert "edit a.py. It changes a file. Ways to allow it: --mode AUTO" in said[0]
+    assert "edit a.py. It changes a file. Ways to allow it: --skip-approvals" in said[0]

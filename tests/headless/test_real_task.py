@@ -173,7 +173,7 @@ def test_only_the_tools_that_are_named_may_be_used(repository: Path, server: Oll
     server.script(native(STEPS[0]), native(STEPS[1]), "I may not.")
     done = run("-p", TASK, "--skip-approvals", "--tools", "read, grep", cwd=repository)
     assert done.code == 0 and (repository / "calc.py").read_text() == WRONG
-    assert "edit calc.py: refused" in done.err
+    assert "edit calc.py: refused, " in done.err
     wrong = run("-p", TASK, "--tools", "read,fly", cwd=repository)
     assert wrong.code == 2 and "There is no tool fly." in wrong.err
 
