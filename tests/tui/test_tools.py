@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from local_agent.domain.entries import Kind, Origin
+from local_agent.domain.entries import Kind, Origin, ToolCall
 from local_agent.domain.events import (
     Event,
+    Notice,
     ReplyRecorded,
     TextDelta,
     ToolProgress,
@@ -194,6 +195,17 @@ def cards(chat: Chat) -> list[Card]:
 
 def rows(widgets: Sequence[Card], width: int) -> list[list[str]]:
     return [[line.content.plain for line in card.lines_for(width)] for card in widgets]
+
+
+@pytest.mark.parametrize("rest", ["", "I look."])
+async def test_a_call_found_in_the_text_is_drawn_once(home: Path, rest: str) -> None:
+    found = replace(reply_of([READ], rest), calls=(ToolCall("c", "read", {"path": "a"}, recovered=True),))
+    async with turn(home) as (chat, view):
+        await view.show(TextDelta(f'{rest}<tool_call>{{"name": "read"}}</tool_call>'))
+        await until(chat.pilot, lambda: "<tool_call>" in screen_text(chat.pilot))
+        await play(view, [Notice("read as such"), ReplyRecorded(found), *told([READ], TEXTS[:1], rest)[1:]])
+        await until(chat.pilot, lambda: "<tool_call>" not in screen_text(chat.pilot))
+        assert chat.replies == [rest] and rest in screen_text(chat.pilot)
 
 
 async def test_calls_look_the_same_live_and_resumed(home: Path) -> None:

@@ -138,6 +138,11 @@ class TurnView:
         await self._settle()
         self._recorded = True
         self._transcript.window.split_last(reply.id, after=self._answered)
+        if any(call.recovered for call in reply.calls):
+            # The calls have cards; what is stored is the text without them.
+            widgets = self._transcript.window.items[-1].widgets
+            for number, shown in enumerate(each for each in widgets if isinstance(each, Reply)):
+                await shown.become("" if number else reply.text)
         self._stand_behind()
 
     async def _call(self, event: ToolEvent) -> None:

@@ -96,6 +96,14 @@ class Reply(MarkdownView):
                 await growing.finish()
                 self._draw(growing.lines)
 
+    async def become(self, source: str) -> None:
+        """Show another text in place of what arrived; nothing at all for a blank one."""
+        async with self._setting:
+            self._growing = None
+            self.source, self._width = sanitise(source, tabs=True), self._wanted
+            self._draw(await _typeset(self.source, self._width, self._glyphs) if self._width else ())
+            self.display = bool(self.source.strip())
+
     async def _flush(self) -> None:
         async with self._setting:
             await self._take_pending()
