@@ -167,7 +167,6 @@ def test_a_reader_that_leaves_stops_the_turn(home: Path, project: Path, server: 
         (Turn(http(500, {"error": "boom"})), "", "boom"),
         (Turn(say("half"), end("no_done")), "half\n", "broke off"),
         (Turn(say("half"), error("boom")), "half\n", "boom"),
-        (Turn(done("stop")), "", ""),
     ],
 )
 def test_a_failed_turn_is_code_1_and_a_line(
@@ -180,6 +179,15 @@ def test_a_failed_turn_is_code_1_and_a_line(
     assert failure.startswith("local-agent: ")
     assert says in failure
     assert "Session " in session
+
+
+def test_an_empty_reply_is_asked_for_once_more(home: Path, project: Path, server: OllamaServer) -> None:
+    server.script(Turn(done("stop")), Turn(done("stop")))
+    ran = run("-p", "x", cwd=project)
+    assert (ran.code, ran.out) == (1, "")
+    again, failure, session = ran.err.splitlines()
+    assert again == "local-agent: The model sent an empty reply. It is asked again."
+    assert failure.startswith("local-agent: The model sent an empty reply.") and "Session " in session
 
 
 def test_no_server_is_one_line_and_the_question_is_kept(
