@@ -48,8 +48,8 @@ VALUES: dict[str, tuple[str, object, str]] = {
 
 PROJECT_KEYS = {
     "ollama.model", "ollama.num_ctx", "model.thinking", "model.options", "model.max_output",
-    "privacy.local_only", "sessions.enabled", "tools.enabled", "ui.theme", "ui.glyphs", "ui.motion", "ui.mouse",
-    "ui.vi", "ui.notify",
+    "privacy.local_only", "sessions.enabled", "tools.enabled", "ui.theme", "ui.glyphs", "ui.motion",
+    "ui.mouse", "ui.vi", "ui.notify",
 }  # fmt: skip
 
 
