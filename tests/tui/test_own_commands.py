@@ -54,10 +54,9 @@ async def test_a_command_waits_behind_a_turn_and_esc_stops_it(home: Path, server
         assert "cancelled" in screen_text(chat.pilot)
 
 
-async def test_the_mark_alone_is_a_prompt(home: Path, server: OllamaServer) -> None:
-    server.script("Yes?")
+async def test_the_mark_alone_asks_for_a_command(home: Path, server: OllamaServer) -> None:
     async with chatting(home, server.url) as chat:
         await chat.ready()
         await chat.send("!")
-        await chat.answered(1)
-        assert server.chats[-1].body["messages"][-1]["content"].endswith("!")
+        await until(chat.pilot, lambda: any("Type a command behind the !" in line for line in chat.remarks))
+        assert chat.screen.composer.text == "!" and not server.chats

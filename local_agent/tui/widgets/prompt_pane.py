@@ -234,9 +234,14 @@ class PromptPane(Vertical):
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
+        from local_agent.domain.own_command import MARK  # not before the first paint
+
         self._recall.end()
         if is_command(event.text):
             self.post_message(self.Commanded(event.text))
+        elif event.text.strip() == MARK and not self._attached.pictures:
+            self.load(Prompt(event.text))
+            self.post_message(self.Refused("Type a command behind the !, such as !git status."))
         else:
             prompt = Prompt(event.text, self._attached.pictures)
             self._attached.replace(())
