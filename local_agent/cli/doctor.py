@@ -38,6 +38,8 @@ class Report:
     server: ServerState | None = None
     notices: tuple[str, ...] = ()
     problems: list[str] = field(default_factory=list)
+    sandbox: str | None = None
+    """What confines commands that run project code in AUTO; None for nothing."""
 
 
 @click.command(short_help="Check libraries, server, models and database.")
@@ -96,6 +98,8 @@ async def _examine_runtime(
     try:
         facts = await runtime.facts()
         report.server, report.notices = facts.state, facts.notices
+        sandbox = runtime.workshop.sandbox
+        report.sandbox = sandbox.describe() if sandbox is not None else None
         if options.save:
             report.database = facts.database
         if runtime.consent_needed is not None:
@@ -122,6 +126,7 @@ def _installed() -> dict[str, str | None]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
     found["ollama command"] = shutil.which("ollama")
+    found["ripgrep"] = shutil.which("rg")
     return found
 
 
@@ -145,6 +150,7 @@ def lines(report: Report) -> Iterator[str]:
             continue
         exists = "" if name == "workspace" or Path(path).exists() else "  (not there yet)"
         yield f"{name.capitalize():<11} {one_line(path)}{exists}"
+    yield f"Sandbox     {one_line(report.sandbox or 'none: commands run with all that you may do')}"
     for notice in report.notices:
         yield f"Note        {one_line(notice)}"
     for problem in report.problems:
