@@ -40,7 +40,7 @@ def copied(terminal: Terminal) -> None:
     terminal.wait_for("make it")
     terminal.send("\x1bc")
     until(lambda: osc52(ANSWER) in terminal.raw)
-    terminal.send("\x1b[Z")
+    terminal.send("\t")
     terminal.wait_for("copy c")
     terminal.send("c")
     until(lambda: osc52(CODE) in terminal.raw)
