@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from local_agent.cli.startup import Startup
 from local_agent.cli.streams import say, say_waiting
 from local_agent.config.launch import LaunchOptions
-from local_agent.config.settings import Settings
+from local_agent.config.settings import Settings, ToolSettings
 from local_agent.domain.entries import Entry, ErrorRecord, Slice, Turn
 from local_agent.domain.errors import Damaged, OnlyReadable, StoreError
 from local_agent.domain.sessions import SessionInfo
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
 
 PAGE = 500
+_SETTINGS = Settings(tools=ToolSettings(enabled=False))
+"""Nothing is run here, so that nothing is looked for that could confine it."""
 
 T = TypeVar("T")
 
@@ -61,7 +63,7 @@ async def _opened(startup: Startup) -> Runtime:
     from local_agent.runtime.runtime import Runtime  # the store's libraries: 0.4 s
 
     options = LaunchOptions(startup.workspace)
-    return await Runtime.open(options, Settings(), startup.paths, on_wait=say_waiting)
+    return await Runtime.open(options, _SETTINGS, startup.paths, on_wait=say_waiting)
 
 
 async def _readable(startup: Startup) -> Runtime:
@@ -72,7 +74,7 @@ async def _readable(startup: Startup) -> Runtime:
     except (OnlyReadable, Damaged) as error:
         refusal = error
     try:
-        runtime = await Runtime.read(LaunchOptions(startup.workspace), Settings(), startup.paths)
+        runtime = await Runtime.read(LaunchOptions(startup.workspace), _SETTINGS, startup.paths)
     except StoreError:
         raise refusal from None
     say(f"{refusal.line} This is read from a copy. {refusal.hint}")
