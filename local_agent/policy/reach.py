@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from local_agent.config.secrets import is_secret
 from local_agent.domain.text import one_line
-from local_agent.policy.secrets import is_secret
 
 MOST_ENTRIES = 20_000
 """So many names are looked at for a command that reads whole folders: some 100 ms."""

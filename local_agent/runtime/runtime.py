@@ -83,20 +83,17 @@ class Runtime:
         *,
         on_wait: Callable[[bool], None] | None = None,
     ) -> Runtime:
-        """Open the database (migrating it) and choose the backend. Raises ``StoreError``, ``ConfigError``.
+        """Open the database (migrating it) and choose the backend. Raises ``StoreError``, ``UsageError``.
 
         ``on_wait`` is told when the database keeps us waiting for a second, and when that is over.
         """
         engines = Engines(settings, paths)
-        if options.save and settings.sessions.enabled:
+        durable = options.save and settings.sessions.enabled
+        workshop = await Workshop.open(options, settings, paths, durable=durable)
+        if durable:
             store = await _opened(paths.database, on_wait)
         else:
             store = await asyncio.to_thread(Store.in_memory, program_version=__version__)
-        try:
-            workshop = await Workshop.open(options, settings, paths, durable=store.durable)
-        except BaseException:
-            await store.close()
-            raise
         return await cls(options, settings, paths, store, engines, workshop)._started(on_wait)
 
     @classmethod

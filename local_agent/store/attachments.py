@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -37,7 +38,7 @@ def of_entries(db: Session, ids: Sequence[int]) -> dict[int, tuple[Picture, ...]
     """The pictures of those entries that have some; what is damaged or nothing of ours is left out."""
     found: dict[int, tuple[Picture, ...]] = {}
     for batch in batches(ids):
-        for entry_id, digest, name, *rest in or_without(lambda: rows_of(db, _OF_ENTRIES, batch), ()):  # noqa: B023 - called at once
+        for entry_id, digest, name, *rest in or_without(partial(rows_of, db, _OF_ENTRIES, batch), ()):
             picture = _picture([digest, decode_or_empty(name), *rest])
             if picture is not None:
                 found[entry_id] = (*found.get(entry_id, ()), picture)

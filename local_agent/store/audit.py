@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -59,7 +60,7 @@ def _turns(db: Session, session_id: int, seen: set[int]) -> list[Turn]:
     ids = sorted(seen | set(or_without(lambda: db.scalars(own).all(), ())))
     found: dict[int, Turn] = {}
     for some in batches(ids):
-        found |= or_without(lambda: turns.by_ids(db, list(some)), {})  # noqa: B023 - called at once
+        found |= or_without(partial(turns.by_ids, db, list(some)), {})
     return [found[key] for key in sorted(found)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import text
@@ -131,7 +132,7 @@ def with_results(db: Session, nodes: Sequence[Node]) -> list[Node]:
     results: dict[int, list[Node]] = {}
     turns = {node.id: node.turn_id for node in nodes if node.kind in _WITH_CALLS}
     for ids in batches(list(turns)):
-        for key, parent in sorted(or_without(lambda: rows_of(db, _RESULTS, ids), ())):  # noqa: B023 - called at once
+        for key, parent in sorted(or_without(partial(rows_of, db, _RESULTS, ids), ())):
             results.setdefault(parent, []).append(Node(key, parent, Kind.RESULT, turns[parent]))
     return [each for node in reversed(nodes) for each in (node, *results.get(node.id, ()))]
 

@@ -14,10 +14,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from local_agent.config.secrets import is_secret
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import ToolFailed
 from local_agent.objects.store import Objects
-from local_agent.policy.secrets import is_secret
 from local_agent.workspace.beneath import folder_beneath
 from local_agent.workspace.ignore import VERSION_CONTROL, hidden_from_models
 

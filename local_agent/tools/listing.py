@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from local_agent.config.secrets import is_secret
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import ToolFailed
-from local_agent.policy.secrets import is_secret
 from local_agent.tools.folder import Folder, Located
 from local_agent.workspace.agentignore import AgentIgnore
 from local_agent.workspace.ignore import rules_from

@@ -7,10 +7,10 @@ import stat
 import threading
 from collections.abc import Mapping
 
+from local_agent.config.secrets import is_secret
 from local_agent.domain.sizes import size_words
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import ResultStatus, ToolResult, ToolSpec
-from local_agent.policy.secrets import is_secret
 from local_agent.tools.folder import Folder, Located
 from local_agent.tools.listing import hidden_words
 from local_agent.tools.looking import STOPPED, Aim, LookingTool

@@ -6,9 +6,10 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from local_agent.config.secrets import is_secret
 from local_agent.domain.attached import Attached
 from local_agent.domain.sizes import size_words
 from local_agent.domain.text import REPLACEMENT, decode, normalise
@@ -26,13 +27,6 @@ LISTED = 400
 LISTING_BYTES = 4_096
 LISTING_SECONDS = 1.0
 _HEAD = 8_192
-_NAMED_SECRET = re.compile(
-    r"\.env|\.env\.(?!example$|sample$|template$|dist$).*|.*\.env|id_(rsa|dsa|ecdsa|ed25519)(_sk)?"
-    r"|.*\.(pem|key|p12|pfx|kdbx|jks|keystore)|\.(netrc|pgpass|npmrc|pypirc|htpasswd|git-credentials|vault_pass)"
-    r"|credentials(\.json)?|secrets?\.(json|ya?ml|toml|env)",
-    re.IGNORECASE,
-)
-_SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube"})
 _PICTURE = re.compile(rb"\x89PNG\r\n|\xff\xd8\xff|GIF8|RIFF....WEBP", re.DOTALL)
 
 
@@ -100,7 +94,8 @@ def _kept_back(root: Path, inside: Path, written: str, folder: bool) -> str:
     names = (*inside.parts, Path(written).name)
     if not VERSION_CONTROL.isdisjoint(names):
         return "it belongs to version control"
-    if not _SECRET_FOLDERS.isdisjoint(names) or any(_NAMED_SECRET.fullmatch(name) for name in names):
+    # The name that was written counts as well: a secret may be a link to a harmless name.
+    if is_secret(root / inside) or is_secret(PurePath(written)):
         return "it looks like a secret"
     path = inside.as_posix()
     if path != "." and hidden_from_models(root, path, folder):

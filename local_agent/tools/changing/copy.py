@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-from local_agent.domain.text import one_line
 from local_agent.domain.tools import (
     FOLDER,
     Action,
@@ -32,11 +31,11 @@ from local_agent.tools.changing.disk import (
     void,
     words,
 )
-from local_agent.tools.changing.places import PARAMETERS, Places, know_copies, places, still
+from local_agent.tools.changing.places import PARAMETERS, Places, know_copies, places, previewed, still
 from local_agent.tools.changing.tool import STOPPED, ChangingTool, Preview
 from local_agent.tools.changing.trees import Leaf, come, moved, words_for
 from local_agent.tools.folder import Folder, Located
-from local_agent.tools.paths import open_file, outside_of
+from local_agent.tools.paths import open_file
 
 SPEC = ToolSpec(
     "copy",
@@ -57,15 +56,8 @@ def _preview(arguments: Mapping[str, object], folder: Folder) -> Preview[Places]
     found = places(arguments, folder, _VERB, through=True)
     source, target = str(found.source.absolute), str(found.target.absolute)
     state = found.tree[0].state
-    return Preview(
-        Action.WRITE,
-        found.shown,
-        found,
-        f"copy from {one_line(found.source.relative)}\ncopy to {one_line(found.target.relative)}\n",
-        outside_of(found.source, found.target),
-        {source: state, target: ""},
-        {source: state, target: state},
-    )
+    expected, intended = {source: state, target: ""}, {source: state, target: state}
+    return previewed(found, Action.WRITE, "copy", expected, intended)
 
 
 def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolResult:

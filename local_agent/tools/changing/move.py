@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Mapping
 
-from local_agent.domain.text import one_line
 from local_agent.domain.tools import (
     FOLDER,
     Action,
@@ -18,11 +17,10 @@ from local_agent.domain.tools import (
     ToolSpec,
 )
 from local_agent.tools.changing.disk import made, present, put_new, sync, void, words
-from local_agent.tools.changing.places import PARAMETERS, Places, know_copies, places, still
+from local_agent.tools.changing.places import PARAMETERS, Places, know_copies, places, previewed, still
 from local_agent.tools.changing.tool import STOPPED, ChangingTool, Preview
 from local_agent.tools.changing.trees import come, gone, words_for
 from local_agent.tools.folder import Folder
-from local_agent.tools.paths import outside_of
 
 SPEC = ToolSpec(
     "move",
@@ -38,15 +36,9 @@ def _preview(arguments: Mapping[str, object], folder: Folder) -> Preview[Places]
     found = places(arguments, folder, _VERB, through=False)
     source, target = str(found.source.absolute), str(found.target.absolute)
     state = found.tree[0].state
-    return Preview(
-        Action.REMOVE,
-        found.shown,
-        found,
-        f"rename from {one_line(found.source.relative)}\nrename to {one_line(found.target.relative)}\n",
-        outside_of(found.source, found.target),
-        {source: state} if found.respelled else {source: state, target: ""},
-        {} if found.respelled else {source: "", target: state},
-    )
+    expected = {source: state} if found.respelled else {source: state, target: ""}
+    intended = {} if found.respelled else {source: "", target: state}
+    return previewed(found, Action.REMOVE, "rename", expected, intended)
 
 
 def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolResult:

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from local_agent.domain.text import one_line
-from local_agent.domain.tools import FOLDER, ToolFailed
+from local_agent.domain.tools import FOLDER, Action, ToolFailed
 from local_agent.tools.changing.disk import missing_folders, state_of
 from local_agent.tools.changing.targets import target
+from local_agent.tools.changing.tool import Preview
 from local_agent.tools.changing.trees import Tree, moved, tree_at
 from local_agent.tools.folder import Folder, Located
-from local_agent.tools.paths import similar
+from local_agent.tools.paths import outside_of, similar
 
 PARAMETERS = {
     "type": "object",
@@ -47,8 +48,6 @@ def places(arguments: Mapping[str, object], folder: Folder, verb: str, *, throug
         raise ToolFailed(f"There is no {source.shown}." + f" Close to it: {', '.join(close)}." * bool(close))
     if through and tree[0].link:
         raise ToolFailed(f"{source.shown} is a link that leads in a circle.")
-    if through and tree[0].link:
-        raise ToolFailed(f"{source.shown} is a link that leads in a circle.")
     is_folder = tree[0].folder
     to = target(arguments["to"], folder, through=False, is_folder=is_folder)
     folder.check(source, folder=is_folder)
@@ -66,6 +65,22 @@ def places(arguments: Mapping[str, object], folder: Folder, verb: str, *, throug
     if not is_folder and str(arguments["to"]).endswith("/"):
         raise ToolFailed(f"There is no folder {to.shown}: {_whole(source, to)}.")
     return Places(source, tree, to, missing_folders(folder, to), respelled)
+
+
+def previewed(
+    found: Places, action: Action, word: str, expected: Mapping[str, str], intended: Mapping[str, str]
+) -> Preview[Places]:
+    """What taking it there would do; ``word`` is Git's, such as ``rename``."""
+    source, target = one_line(found.source.relative), one_line(found.target.relative)
+    return Preview(
+        action,
+        found.shown,
+        found,
+        f"{word} from {source}\n{word} to {target}\n",
+        outside_of(found.source, found.target),
+        expected,
+        intended,
+    )
 
 
 def still(each: Places, folder: Folder, verb: str) -> bool:

@@ -18,7 +18,8 @@ from pathlib import Path
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import ToolFailed
 
-TRIAL_SECONDS = 5
+TRIAL_SECONDS = 2
+"""A start waits for the trial: what takes longer is not used."""
 _REPLACED = ("/tmp", "/var/tmp", "/run")
 """Folders that get an empty one in their place: sockets of services lie there, too."""
 _GIT = ".git"

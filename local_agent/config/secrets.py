@@ -1,4 +1,4 @@
-"""Which paths look as if they held secrets: no tool opens them, whatever anybody allowed."""
+"""Which paths look as if they held secrets: nothing of them is given to a model, whatever anybody allowed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ FILES = (
     *(".netrc", "_netrc", ".authinfo", ".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".htpasswd"),
     *(
         ".git-credentials",
+        *(f"secret{plural}.{kind}" for plural in ("", "s") for kind in ("json", "yaml", "yml", "toml")),
         ".npmrc",
         ".pypirc",
         ".dockercfg",
         ".vault-token",
+        ".vault_pass",
         ".s3cfg",
         ".boto",
     ),

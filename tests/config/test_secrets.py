@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
 
-from local_agent.policy.secrets import is_secret
+from local_agent.config.secrets import is_secret
 
 SECRET = """
 .env
@@ -71,6 +71,9 @@ Default/Login Data
 .config/gh/hosts.yml
 .password-store/mail.gpg
 .streamlit/secrets.toml
+secrets.yaml
+secret.json
+.vault_pass
 /etc/shadow
 /proc/self/environ
 /proc/42/task/43/environ
@@ -104,8 +107,7 @@ aws/credentials.py
 credentials/views.py
 credentials.md
 secrets.py
-local_agent/policy/secrets.py
-secrets.yaml
+local_agent/config/secrets.py
 client_secret.py
 docker/config.json
 .docker/Dockerfile
