@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from local_agent.domain.entries import ToolCall
 from local_agent.domain.requests import Message
@@ -16,6 +17,14 @@ PICTURE_TOKENS = 768
 MENTIONED_SHARE = 0.25
 """Of the context window, what the files that one question mentions may take together."""
 
+COMPACT_AT = 0.75
+"""Of the context window, above which earlier turns are summarised before the next question."""
+LEAST_TO_LEARN = 200
+"""Tokens of a request that teaches what a server counts."""
+LEAST_FACTOR, MOST_FACTOR = 0.4, 2.5
+LEARNING = 0.5
+"""How much of the newest count goes into what is believed."""
+
 
 def estimate_tokens(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
     """Our own estimate before sending; the server's count replaces it afterwards.
@@ -25,6 +34,25 @@ def estimate_tokens(messages: Sequence[Message], tools: Sequence[ToolSpec] = ())
     weight = sum(_weight(message) for message in messages) + sum(_tool_weight(spec) for spec in tools)
     pictures = sum(len(message.pictures) for message in messages)
     return int(weight / BYTES_PER_TOKEN) + MESSAGE_OVERHEAD * len(messages) + PICTURE_TOKENS * pictures
+
+
+@dataclass(slots=True)
+class Calibration:
+    """What servers count for what we estimate, by model: the estimate errs by the tokenizer."""
+
+    factors: dict[str, float] = field(default_factory=dict)
+
+    def tokens(self, model: str, estimate: int) -> int:
+        """An estimate as the server of ``model`` would count it, as far as that is known."""
+        return int(estimate * self.factors.get(model, 1.0))
+
+    def learn(self, model: str, estimate: int, counted: int | None) -> None:
+        """Note what was counted for a request. What can't be the count of all of it teaches nothing."""
+        if not counted or estimate < LEAST_TO_LEARN or not LEAST_FACTOR <= counted / estimate <= MOST_FACTOR:
+            return
+        before = self.factors.get(model)
+        seen = counted / estimate
+        self.factors[model] = seen if before is None else before + (seen - before) * LEARNING
 
 
 def mentioned_bytes(window: int) -> int:

@@ -28,6 +28,8 @@ class Phase(StrEnum):
     READING = "reading"
     THINKING = "thinking"
     WRITING = "writing"
+    COMPACTING = "compacting"
+    """Earlier turns are being summarised; the question waits for that."""
     STOPPING = "stopping"
 
 
@@ -155,6 +157,30 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Compacted:
+    """A summary is stored, and stands in requests for what left the window; nothing is lost of that."""
+
+    summary: Entry
+    checkpoint_id: int
+    """Made before it."""
+    left: tuple[Entry, ...]
+    """Questions and replies that are sent no more, oldest first."""
+    tokens_before: int
+    tokens_after: int
+    """Of a request, estimated."""
+    mechanical: bool = False
+    """The program put the summary together, because the model's was of no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionFailed:
+    """Nothing was changed; the errors trail has it."""
+
+    line: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SavingFailed:
     """What is on screen is not on disk; it is kept in memory and tried again with every write."""
 
@@ -211,6 +237,8 @@ Event = (
     | Silence
     | UsageReported
     | Notice
+    | Compacted
+    | CompactionFailed
     | SavingFailed
     | SavedAgain
     | TurnFailed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -61,6 +62,34 @@ class ToolSpec:
     """Arguments that are right, for errors."""
 
 
+FOLDER = "folder"
+"""What stands in the place of a SHA-256 for a path that is a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What is at a path at one moment. Without a digest there is nothing."""
+
+    digest: str = ""
+    """SHA-256 of a file's content, of a link's target behind ``link to ``; ``FOLDER``; empty for nothing."""
+    mode: int | None = None
+    """``st_mode``: permissions, and the bits that say file, link or folder. None where it is not known."""
+
+    @property
+    def link(self) -> bool:
+        """Whether it is a symbolic link."""
+        return self.mode is not None and stat.S_ISLNK(self.mode)
+
+    @property
+    def folder(self) -> bool:
+        """Whether it is a folder."""
+        return self.digest == FOLDER
+
+    def same_content(self, other: FileState) -> bool:
+        """Whether both are the same kind of thing and hold the same, whatever their permissions."""
+        return self.digest == other.digest and self.link == other.link
+
+
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """What a call did to one file. ``path`` is relative to the workspace where it lies in it."""
@@ -72,11 +101,20 @@ class FileChange:
     """SHA-256 of the content; empty when there was no file."""
     after: str = ""
     mode_before: int | None = None
-    """Permission bits."""
+    """``st_mode``; of what was written by earlier versions permission bits alone."""
+    mode_after: int | None = None
 
+    @property
+    def state_before(self) -> FileState:
+        """What was there."""
+        if self.kind == "removed" and not self.before and self.mode_before is not None:
+            return FileState(FOLDER, self.mode_before)
+        return FileState(self.before, self.mode_before)
 
-FOLDER = "folder"
-"""What stands in the place of a SHA-256 for a path that is a folder."""
+    @property
+    def state_after(self) -> FileState:
+        """What is there now."""
+        return FileState(FOLDER if self.kind == FOLDER else self.after, self.mode_after)
 
 
 @dataclass(frozen=True, slots=True)
