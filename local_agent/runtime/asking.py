@@ -58,11 +58,17 @@ class Asking:
         self._stop = asyncio.Event()
 
     def ask(
-        self, prompt: Prompt, unsent: Callable[[], Draft | None] | None = None
+        self,
+        prompt: Prompt,
+        unsent: Callable[[], Draft | None] | None = None,
+        instead_of: Entry | None = None,
     ) -> AsyncGenerator[Event, None]:
         """See ``Conversation.ask``."""
         self._arm()
-        return self._asked(prompt, self.head, unsent=unsent)
+        if instead_of is None:
+            return self._asked(prompt, self.head, unsent=unsent)
+        self._planner.forget_told()
+        return self._asked(prompt, instead_of.parent, unsent=unsent)
 
     def run_command(
         self, command: str, unsent: Callable[[], Draft | None] | None = None
@@ -91,6 +97,13 @@ class Asking:
         """Raises ``LocalAgentError`` while a turn runs."""
         if self.busy:
             raise LocalAgentError("A turn is running.", "Stop it with Esc first.")
+
+    def moved(self, head: int | None) -> None:
+        """The head was moved to another entry: what was told on the way there counts no more."""
+        self.head = head
+        self.used_tokens = None
+        self._question = None
+        self._planner.forget_told()
 
     def weigh(self, usage: Usage) -> None:
         """Note what a reply took of the window."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from local_agent.config.settings import Settings
 from local_agent.domain.approvals import Answer
 from local_agent.domain.drafts import Draft, Prompt
-from local_agent.domain.entries import ErrorRecord, Kind, Slice
+from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice
 from local_agent.domain.errors import StoreError, UsageError
 from local_agent.domain.events import Event
 from local_agent.domain.ledger import Execution, Pending
@@ -161,15 +161,20 @@ class Conversation:
             self._asking.weigh(tail.turns[max(asked)].usage)
 
     def ask(
-        self, prompt: Prompt, unsent: Callable[[], Draft | None] | None = None
+        self,
+        prompt: Prompt,
+        unsent: Callable[[], Draft | None] | None = None,
+        *,
+        instead_of: Entry | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Run one turn. Closing or cancelling the generator records the interruption.
 
+        ``instead_of`` is an earlier question of the tree that this one is asked in place of, as a new branch.
         ``unsent`` tells what is left of the person's draft when the question is about to be stored: it
         replaces the saved one in the same transaction, so that the question is always in one of both.
         """
         self._require_writable()
-        return self._asking.ask(prompt, unsent)
+        return self._asking.ask(prompt, unsent, instead_of)
 
     def run_command(
         self, command: str, unsent: Callable[[], Draft | None] | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, EntryStatus, Slice, TurnStatus, Usage
+from local_agent.domain.entries import Entry, EntryStatus, Slice, TurnStatus, Usage
 from local_agent.domain.errors import LeaseLost, NotSaved, Outdated, StoreError
 from local_agent.domain.ledger import EventKind, Execution, Receipt
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
@@ -187,12 +187,16 @@ class ConversationJournal:
         if self._writer.lost is not None:
             raise self._farewell(self._writer.lost)
 
-    async def forget_pictures(self, leaf: int) -> int:
-        """Write a marker behind ``leaf``, all of which is on disk; the id of the marker."""
+    async def saved(self) -> HeldSession:
+        """The session, once all that waits is written. Raises ``NotSaved``."""
         await self.save()
         if self.trouble is not None:
             raise NotSaved(*NOTHING_SAVED)
-        return await self._writer.require_saved().mark(self._unsaved.real(leaf), PICTURES_FORGOTTEN)
+        return self._writer.require_saved()
+
+    async def mark(self, leaf: int, text: str) -> int:
+        """Write a marker behind ``leaf``, all of which is on disk; the id of the marker."""
+        return await (await self.saved()).mark(self._unsaved.real(leaf), text)
 
     def set_aside(self, draft: str = "") -> Path | None:
         """Put what is not on disk, and what was not sent yet, into a file; None when there is nothing."""

@@ -142,6 +142,11 @@ class Planner:
         self._last_date = stated_date(question.context) or self._last_date
         self._last_mode = stated_mode(question.context) or self._last_mode
 
+    def forget_told(self) -> None:
+        """The model may not see any more what earlier questions were given: the next one is given it again."""
+        self._last_date = ""
+        self._last_mode = None
+
     def build(self, text: str, parent: int | None, context: str | None = None) -> TurnPlan:
         """A plan from what is known now: enough to store a question whose turn is stopped already."""
         wishes = self.wishes

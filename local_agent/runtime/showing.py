@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from local_agent.domain.drafts import Prompt
+from local_agent.domain.entries import PICTURES_FORGOTTEN
 from local_agent.domain.errors import LocalAgentError, ModelError, UsageError
 from local_agent.domain.pictures import (
     CONVERSATION_BYTES,
@@ -62,7 +63,7 @@ class Showing:
         count = len(await self.history(leaf))
         if leaf is None or count == 0:
             raise UsageError("No earlier question has a picture.", "Pictures not sent yet: /image clear.")
-        return await self._journal.forget_pictures(leaf), count
+        return await self._journal.mark(leaf, PICTURES_FORGOTTEN), count
 
     async def shown(self, messages: tuple[Message, ...], model: str, *, sees: bool) -> Shown:
         """See ``PictureReader.shown``. Bytes are read here, once for each request, and kept nowhere."""
