@@ -143,7 +143,7 @@ class Planner:
         self._last_mode = stated_mode(question.context) or self._last_mode
 
     def forget_told(self) -> None:
-        """The model may not see any more what earlier questions were given: the next one is given it again."""
+        """The model may no longer see what earlier questions were given: the next one is given it again."""
         self._last_date = ""
         self._last_mode = None
 
