@@ -91,6 +91,38 @@ class RestoreIntent:
     """One line."""
     steps: tuple[FileStep, ...]
 
+    def facts(self) -> dict[str, object]:
+        """As the ledger keeps it; ``intent_of`` reads it."""
+        rows = [
+            [each.path, each.now.digest, each.now.mode, each.then.digest, each.then.mode]
+            for each in self.steps
+        ]
+        return {"what": self.what, "steps": rows}
+
+
+def intent_of(facts: Mapping[str, object]) -> RestoreIntent | None:
+    """What ``RestoreIntent.facts`` wrote, whatever stands beside it; None where that can't be read."""
+    rows = facts.get("steps")
+    if not isinstance(rows, list):
+        return None
+    steps = [_step(row) for row in rows]
+    if None in steps:
+        return None
+    return RestoreIntent(str(facts.get("what", "")), tuple(step for step in steps if step is not None))
+
+
+def _step(row: object) -> FileStep | None:
+    match row:
+        case [
+            str(path),
+            str(now),
+            int() | None as now_mode,
+            str(then),
+            int() | None as then_mode,
+        ]:
+            return FileStep(path, FileState(now, now_mode), FileState(then, then_mode))
+    return None
+
 
 def touched(changes: Iterable[FileChange]) -> Mapping[str, tuple[FileState, FileState]]:
     """Each path of changes, oldest first: what it held before the first, and what the last one left."""
