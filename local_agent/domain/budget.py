@@ -23,7 +23,7 @@ LEAST_TO_LEARN = 200
 """Tokens of a request that teaches what a server counts."""
 LEAST_FACTOR, MOST_FACTOR = 0.4, 2.5
 LEARNING = 0.5
-"""How much of the newest count goes into what is believed."""
+"""How much of a count goes into what is believed where that was higher."""
 
 
 def estimate_tokens(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
@@ -50,14 +50,23 @@ class Calibration:
         """Note what was counted for a request. What can't be the count of all of it teaches nothing."""
         if not counted or estimate < LEAST_TO_LEARN or not LEAST_FACTOR <= counted / estimate <= MOST_FACTOR:
             return
-        before = self.factors.get(model)
-        seen = counted / estimate
-        self.factors[model] = seen if before is None else before + (seen - before) * LEARNING
+        seen, before = counted / estimate, self.factors.get(model, 0.0)
+        # A count above what was believed counts at once: too low an estimate costs the beginning of a prompt.
+        self.factors[model] = seen if seen > before else before + (seen - before) * LEARNING
+
+    def known(self, model: str) -> bool:
+        """Whether anything was counted for ``model`` yet."""
+        return model in self.factors
 
 
 def mentioned_bytes(window: int) -> int:
     """How much of the mentioned files goes along in a window of so many tokens."""
     return int(window * MENTIONED_SHARE * BYTES_PER_TOKEN)
+
+
+def least_reply(window: int) -> int:
+    """Tokens of a window that a request leaves to the reply, or it is not sent."""
+    return min(256, window // 8)
 
 
 def text_tokens(text: str) -> int:

@@ -11,6 +11,7 @@ from local_agent.config.paths import Paths
 from local_agent.config.preferences import Preferences, remember
 from local_agent.config.settings import Settings
 from local_agent.config.wishes import wishes_for
+from local_agent.domain.budget import Calibration
 from local_agent.domain.errors import ConfigError, UsageError
 from local_agent.domain.models import (
     Fit,
@@ -46,6 +47,8 @@ class Models:
         self._allow_cloud = options.allow_cloud
         self._chosen: tuple[Backend, str] | None = None
         """The last choice of this process; a model that runs elsewhere is chosen for one conversation."""
+        self.calibration = Calibration()
+        """What servers count for what we estimate, learned in this process."""
         self.speeds = speeds
         """Asks how fast each model was in its last turns on this machine, by full name."""
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from local_agent.agent.measuring import Measuring
 from local_agent.agent.plan import REQUESTS, REQUESTS_IN_AUTO, TurnPlan
 from local_agent.agent.prompt import (
     INSTRUCTIONS_LIMIT,
@@ -19,11 +20,12 @@ from local_agent.agent.prompt import (
 )
 from local_agent.config.settings import Settings
 from local_agent.config.wishes import Wishes, wishes_for
-from local_agent.domain.budget import mentioned_bytes
+from local_agent.domain.budget import Calibration, estimate_tokens, mentioned_bytes
 from local_agent.domain.entries import Entry, ToolCall
 from local_agent.domain.models import ModelInfo
 from local_agent.domain.modes import Mode
 from local_agent.domain.ports import Backend
+from local_agent.domain.requests import Message
 from local_agent.domain.thinking import Thinking
 from local_agent.domain.tools import ToolSpec
 from local_agent.llm.windows import choose_window, default_max_output, think_for
@@ -47,8 +49,11 @@ class Planner:
         memory: int | None = None,
         mode: Mode = Mode.NORMAL,
         specs: Sequence[ToolSpec] = (),
+        calibration: Calibration | None = None,
     ) -> None:
         self.router = router
+        self.measuring = Measuring(calibration)
+        """What its requests weigh, and what servers counted for them."""
         self._settings = settings
         self._workspace_root = workspace_root
         self._memory = memory
@@ -118,6 +123,11 @@ class Planner:
     def think(self) -> Thinking | None:
         """What the model is sent of that; None is not sent."""
         return think_for(self.info, self.thinking)
+
+    def weigh(self, messages: Sequence[Message]) -> int:
+        """Tokens that the server would count for a request with these messages and the tools offered now."""
+        model = (self.info.digest if self.info is not None else "") or self.model
+        return self.measuring.tokens(model, estimate_tokens(messages, self.offered))
 
     def adopt(self, settings: Settings) -> None:
         """Ask by other settings from the next turn on."""
