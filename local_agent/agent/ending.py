@@ -8,7 +8,7 @@ from local_agent.agent import sentences
 from local_agent.agent.arriving import ArrivingReply
 from local_agent.domain.entries import EntryStatus, TurnStatus
 from local_agent.domain.errors import LocalAgentError, ModelError, OutcomeUnknown, StoreError
-from local_agent.domain.ports import DonePart, Reply
+from local_agent.domain.ports import DonePart
 
 _NEARLY_FULL = 0.95
 
@@ -40,10 +40,17 @@ def failed(error: LocalAgentError) -> Ending:
 
 
 def judged(
-    reply: ArrivingReply, *, window: int, max_output: int, may_cut: bool, runs_calls: bool = False
+    reply: ArrivingReply,
+    *,
+    window: int,
+    max_output: int,
+    may_cut: bool,
+    runs_calls: bool = False,
+    of_window: bool = False,
 ) -> Ending:
     """The stream ended by itself: settled if it was a whole reply that says something.
 
+    ``of_window``: it was the context window that bounded it, not what is set.
     ``runs_calls``: tools were offered, and what it calls is run.
     """
     if reply.done is None:
@@ -54,8 +61,15 @@ def judged(
         if arrived.thinking.strip():
             return failed(sentences.only_thinking(at_limit, max_output))
         return failed(sentences.empty())
-    notices = _notices(arrived, reply.done, window, max_output, may_cut, runs_calls)
-    return Ending(TurnStatus.SETTLED, EntryStatus.SETTLED, reply.done.reason or "stop", notices=notices)
+    notices = []
+    if at_limit:
+        notices.append(sentences.at_limit(max_output, of_window=of_window))
+    if arrived.calls and not runs_calls:
+        notices.append(sentences.not_run(arrived.calls))
+    notices += _signs_of_a_cut(reply.done, window, may_cut)
+    return Ending(
+        TurnStatus.SETTLED, EntryStatus.SETTLED, reply.done.reason or "stop", notices=tuple(notices)
+    )
 
 
 def failure_kind(error: LocalAgentError) -> str:
@@ -63,15 +77,8 @@ def failure_kind(error: LocalAgentError) -> str:
     return error.kind if isinstance(error, ModelError | StoreError | OutcomeUnknown) else "refused"
 
 
-def _notices(
-    arrived: Reply, done: DonePart, window: int, max_output: int, may_cut: bool, runs_calls: bool
-) -> tuple[str, ...]:
-    notices = []
-    if done.reason == "length":
-        notices.append(sentences.at_limit(max_output))
-    if arrived.calls and not runs_calls:
-        notices.append(sentences.not_run(arrived.calls))
+def _signs_of_a_cut(done: DonePart, window: int, may_cut: bool) -> list[str]:
     tokens = done.usage.prompt_tokens
     if may_cut and tokens is not None and tokens >= window * _NEARLY_FULL:
-        notices.append(sentences.may_be_cut(tokens, window))
-    return tuple(notices)
+        return [sentences.may_be_cut(tokens, window)]
+    return []

@@ -8,19 +8,16 @@ from dataclasses import dataclass
 
 from local_agent.agent import sentences
 from local_agent.agent.arriving import ArrivingReply, Emit
+from local_agent.agent.fitting import Fitting
 from local_agent.agent.plan import TurnLimits, TurnPlan
 from local_agent.agent.saving import keep_saving
-from local_agent.agent.shortening import Shortening
 from local_agent.agent.silence import watch_silence
 from local_agent.agent.stopping import Stop, Stopped
-from local_agent.domain.budget import estimate_tokens
 from local_agent.domain.errors import ModelError, ModelErrorKind
 from local_agent.domain.events import Notice
-from local_agent.domain.ports import Backend, Journal, OpenTurn, PictureReader, Shown
-from local_agent.domain.requests import Message, build_messages, with_pictures_of
+from local_agent.domain.ports import Backend, DonePart, Journal, OpenTurn, PictureReader, Shown
+from local_agent.domain.requests import Message, with_pictures_of
 
-# The estimate errs by tens of percent; only what no tokenizer could fit is refused unsent.
-_HOPELESS = 1.5
 _STUMBLES = (ModelErrorKind.EMPTY, ModelErrorKind.MALFORMED)
 """After which a model that works with tools gets one more try: most often it was a call."""
 
@@ -42,12 +39,14 @@ class Surrounding:
 class Exchange:
     """Sends the path to one entry, and gathers what comes back in ``reply``."""
 
-    def __init__(self, around: Surrounding, turn: OpenTurn, leaf: int, shortening: Shortening) -> None:
+    def __init__(self, around: Surrounding, turn: OpenTurn, leaf: int, fitting: Fitting) -> None:
         self.reply = ArrivingReply(around.emit)
+        self.max_output = around.plan.max_output
+        """What the reply was given room for."""
         self._around = around
         self._turn = turn
         self._leaf = leaf
-        self._shortening = shortening
+        self._fitting = fitting
 
     async def run(self) -> None:
         """Until the reply is whole. Raises ``ModelError`` and ``Stopped``; what arrived is kept.
@@ -80,7 +79,7 @@ class Exchange:
 
     def _give_way(self) -> bool:
         """Make the request smaller; False when nothing is left to leave out."""
-        return not self.reply.started and self._shortening.give_all()
+        return not self.reply.started and self._fitting.give_all()
 
     async def _attempt(self) -> None:
         around, plan, reply = self._around, self._around.plan, self.reply
@@ -106,34 +105,20 @@ class Exchange:
             raise Stopped
 
     async def _stream(self) -> None:
-        shown = await self._shown(await self._messages())
+        around = self._around
+        fitted = await self._fitting.fit(await around.journal.model_path(self._leaf))
+        shown = await self._shown(fitted.messages)
+        self.max_output = fitted.max_output
+        self._fitting.note(fitted, shown.messages, self._turn.id)
         self.reply.sent()
-        async with aclosing(self._around.backend.stream(self._around.plan.request(shown))) as parts:
+        request = around.plan.request(shown, fitted.max_output)
+        async with aclosing(around.backend.stream(request)) as parts:
             async for part in parts:
+                if isinstance(part, DonePart):
+                    self._fitting.learn(part.usage.prompt_tokens)
                 self.reply.take(part)
                 if self.reply.done is not None:
                     return
-
-    async def _messages(self) -> tuple[Message, ...]:
-        plan = self._around.plan
-        path = await self._around.journal.model_path(self._leaf)
-
-        def built() -> tuple[tuple[Message, ...], int]:
-            # Of a path of 100,000 entries this takes most of a second.
-            messages = build_messages(
-                plan.system_prompt, path, uncertain=plan.uncertain, shortened=self._shortening.texts
-            )
-            return messages, estimate_tokens(messages, plan.tools)
-
-        messages, estimate = await asyncio.to_thread(built)
-        told = bool(self._shortening.texts)
-        if self._around.offers_tools and self._shortening.fit(path, estimate, plan.window):
-            if not told:
-                self._around.emit(Notice(sentences.SHORTENED))
-            messages, estimate = await asyncio.to_thread(built)
-        if estimate > plan.window * _HOPELESS:
-            raise sentences.too_long(estimate, plan.window)
-        return messages
 
     async def _shown(self, messages: tuple[Message, ...]) -> Shown:
         """The messages with the bytes of their pictures, and without those that can't go along."""

@@ -45,6 +45,8 @@ class TurnPlan:
     """End the turn after so much silence in mid-reply; 0 only tells of it."""
     may_cut: bool = False
     """The server shortens long prompts by itself instead of refusing them."""
+    window_known: bool = True
+    """False where it is somebody else's, who did not say: nothing is refused for its size then."""
     refusal: ModelError | None = None
     """Known beforehand to fail: the question is stored and the failure recorded, nothing is sent."""
     notices: tuple[str, ...] = ()
@@ -61,6 +63,14 @@ class TurnPlan:
     unsent: Callable[[], Draft | None] | None = None
     """See ``Opening``."""
 
+    most_result: int = 96 * 1024
+    """Bytes of a tool's result that are sent; what was stored in a larger window is cut to that."""
+
+    @property
+    def measured_as(self) -> str:
+        """The model, for what servers count."""
+        return self.model_digest or self.model
+
     def opening(self) -> Opening:
         """What is committed before anything is sent."""
         return Opening(
@@ -76,14 +86,14 @@ class TurnPlan:
             unsent=self.unsent,
         )
 
-    def request(self, shown: Shown) -> ChatRequest:
-        """The request that carries these messages."""
+    def request(self, shown: Shown, max_output: int) -> ChatRequest:
+        """The request that carries these messages; ``max_output`` is what the reply has room for."""
         return ChatRequest(
             model=self.model,
             messages=shown.messages,
             picture_bytes=shown.picture_bytes,
             window=self.window,
-            max_output=self.max_output,
+            max_output=max_output,
             think=self.think,
             keep_alive=self.keep_alive,
             options=self.options,

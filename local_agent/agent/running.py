@@ -14,10 +14,11 @@ from local_agent.agent.calling import Workplace
 from local_agent.agent.dispatch import run_calls
 from local_agent.agent.ending import Ending, completed, failed, failure_kind, interrupted, judged
 from local_agent.agent.exchange import Exchange, Surrounding
+from local_agent.agent.fitting import Fitting
+from local_agent.agent.measuring import Measuring
 from local_agent.agent.pacing import Pace
 from local_agent.agent.plan import TurnLimits, TurnPlan
 from local_agent.agent.rescue import rescued
-from local_agent.agent.shortening import Shortening
 from local_agent.agent.stopping import Stop, Stopped
 from local_agent.domain.approvals import Answer, Authority
 from local_agent.domain.entries import Entry, ErrorRecord, ToolCall, TurnStatus, Usage
@@ -54,6 +55,7 @@ class Means:
     limits: TurnLimits
     recovered: Counter[str]
     """How many calls were found in texts, by the model's digest."""
+    measuring: Measuring
 
 
 class RunningTurn:
@@ -67,7 +69,7 @@ class RunningTurn:
         self._stop = Stop()
         self._questions = Questions(self._emit, self._stop)
         self._pace = Pace(plan.max_requests)
-        self._shortening = Shortening()
+        self._fitting = Fitting(plan, means.measuring, self._emit)
         self._started = False
         self._reply = ArrivingReply(self._emit)
         self._usage = Usage()
@@ -160,7 +162,7 @@ class RunningTurn:
 
     async def _replied(self, turn: OpenTurn, leaf: int) -> Ending:
         """One request and its reply, up to ``leaf``."""
-        exchange = Exchange(self._around, turn, leaf, self._shortening)
+        exchange = Exchange(self._around, turn, leaf, self._fitting)
         self._reply = exchange.reply
         try:
             await exchange.run()
@@ -174,7 +176,8 @@ class RunningTurn:
         return judged(
             self._reply,
             window=plan.window,
-            max_output=plan.max_output,
+            max_output=exchange.max_output,
+            of_window=exchange.max_output < plan.max_output,
             may_cut=plan.may_cut,
             runs_calls=offers,
         )

@@ -73,6 +73,15 @@ def too_long(tokens: int, window: int) -> ModelError:
     )
 
 
+def question_too_long(tokens: int, most: int) -> ModelError:
+    """The question alone is larger than what fits; it was neither stored nor sent."""
+    return ModelError(
+        ModelErrorKind.CONTEXT_OVERFLOW,
+        f"With this question a request needs about {tokens:,} tokens, and {most:,} fit: it was not sent.",
+        "Shorten it, mention a part of the file, or set a larger ollama.num_ctx.",
+    )
+
+
 def out_of_requests(made: int) -> ModelError:
     """The turn has made all the requests that it may."""
     return ModelError(
@@ -122,8 +131,21 @@ def recovered(model: str, count: int) -> str:
 SHORTENED = "Older results of tools are left out of what is sent, to fit the context window."
 
 
-def at_limit(max_output: int) -> str:
-    """The answer ended where the output limit is."""
+def trimmed(count: int) -> str:
+    """Results that were stored in a larger window."""
+    results = "A result of a tool is" if count == 1 else f"{count} results of tools are"
+    return f"{results} larger than this context window allows: the middle is left out of what is sent."
+
+
+def tight(room: int) -> str:
+    """The request nearly fills the window."""
+    return f"The reply has room for {room:,} tokens."
+
+
+def at_limit(max_output: int, *, of_window: bool = False) -> str:
+    """The answer ended where the output limit is, or the context window."""
+    if of_window:
+        return f"The reply ended where the context window is full: it had room for {max_output:,} tokens."
     return f"The reply ended at the output limit of {max_output:,} tokens. Ask the model to go on."
 
 

@@ -22,6 +22,17 @@ _WORTH_IT = 400
 _BEGINNING = 300
 """Characters that stay of the newest results: the model has not read them yet."""
 _TARGET = 80
+_SLACK = 1024
+"""Bytes that a tool may add in words to what it was given room for."""
+
+
+def trimmings(path: Sequence[Entry], limit: int) -> dict[int, str]:
+    """What is sent of results of more than ``limit`` bytes, by entry: those of a larger window are too long.
+
+    Of the same result the same, so that requests go on alike.
+    """
+    results = (entry for entry in path if entry.kind is Kind.RESULT and len(entry.text) > limit // 4)
+    return {entry.id: _ends(entry.text, limit) for entry in results if _size(entry.text) > limit + _SLACK}
 
 
 class Shortening:
@@ -78,6 +89,13 @@ def _stand_in(result: Entry, name: str, arguments: str, unread: bool) -> str:
     if unread:
         return f"{result.text[:_BEGINNING]}\n(The rest of {what}, does not fit. Ask for a smaller part.)"
     return f"(Left out to save room: {what}. Call it again if you need it.)"
+
+
+def _ends(text: str, limit: int) -> str:
+    data = text.encode("utf-8", "replace")
+    head, tail = data[: limit // 2], data[-(limit // 2) :]
+    note = f"(… {len(data) - len(head) - len(tail):,} bytes left out …)"
+    return "\n".join((head.decode("utf-8", "ignore"), note, tail.decode("utf-8", "ignore")))
 
 
 def _json(call: ToolCall) -> str:

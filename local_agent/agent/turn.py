@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator
 
+from local_agent.agent.measuring import Measuring
 from local_agent.agent.plan import REQUESTS, REQUESTS_IN_AUTO, TurnLimits, TurnPlan
 from local_agent.agent.running import Means, RunningTurn
 from local_agent.domain.approvals import Answer, Authority
@@ -29,13 +30,24 @@ class Agent:
         *,
         limits: TurnLimits | None = None,
         recovered: Counter[str] | None = None,
+        measuring: Measuring | None = None,
     ) -> None:
         """Calls run only with both ``toolbox`` and ``authority``, and where the plan offers tools.
 
-        ``recovered`` counts the calls that were found in texts, by the model's digest.
+        ``recovered`` counts the calls that were found in texts, by the model's digest; ``measuring`` is
+        what the conversation's requests weigh.
         """
         counts = recovered if recovered is not None else Counter[str]()
-        self._means = Means(backend, journal, pictures, toolbox, authority, limits or TurnLimits(), counts)
+        self._means = Means(
+            backend,
+            journal,
+            pictures,
+            toolbox,
+            authority,
+            limits or TurnLimits(),
+            counts,
+            measuring or Measuring(),
+        )
         self._running: RunningTurn | None = None
         self._stop_wanted = False
         self._unfinished: set[asyncio.Task[None]] = set()

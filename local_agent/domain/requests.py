@@ -8,6 +8,7 @@ questions, summaries, markers, lone surrogates), the list is valid for the stric
 - every call is answered exactly once, right after its message and in call order;
 - no message is empty (a question may be pictures alone), and all text can be encoded as UTF-8;
 - a question that nothing answered is left out, unless it is the one being asked;
+- a turn that the person dropped is left out whole, unless it is the one being asked;
 - what a person's own command wrote goes before the next question that is answered, in its message.
 
 Because entries never change, request n+1 begins with all of request n.
@@ -16,10 +17,11 @@ Because entries never change, request n+1 begins with all of request n.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from local_agent.domain.entries import Entry, Kind, ToolCall
+from local_agent.domain.marks import Mark, marks_of
 from local_agent.domain.pictures import Picture
 from local_agent.domain.text import normalise
 from local_agent.domain.tree import model_facing, results_by_call, without_forgotten_pictures
@@ -30,6 +32,7 @@ UNCERTAIN = (
     "for granted."
 )
 NO_OUTPUT = "(no output)"
+DROPPED = "(Left out by the person.)"
 UNREADABLE_RESULT = "The result of this call can no longer be read."
 MISSING = "(This message is not available.)"
 NO_ANSWER = "(This turn ended without an answer.)"
@@ -61,6 +64,7 @@ def build_messages(
     asking: bool = True,
     uncertain: Collection[tuple[int, int]] = (),
     shortened: Mapping[int, str] | None = None,
+    trimmed: Mapping[int, str] | None = None,
 ) -> tuple[Message, ...]:
     """Build the messages of a request from a path, oldest first, results anywhere among its entries.
 
@@ -68,10 +72,14 @@ def build_messages(
     ``asking`` false it is left out too, which gives the history that the next request would carry.
     ``uncertain`` names calls whose outcome nobody knows, by entry and number of the call; ``shortened``
     is what is sent of a result in place of its text, by its entry; of its call what ``cut`` leaves.
+    ``trimmed`` is the same with the call as it was.
     """
-    results = _Results(results_by_call(path), frozenset(uncertain), shortened or {})
+    dropped = frozenset(key for key, mark in marks_of(path).items() if mark is Mark.DROP)
+    texts = {**(trimmed or {}), **(shortened or {}), **dict.fromkeys(dropped, DROPPED)}
+    results = _Results(results_by_call(path), frozenset(uncertain), texts, frozenset(shortened or ()))
     conversation = _Conversation()
-    for entry in model_facing(without_forgotten_pictures(_nodes(path))):
+    nodes = model_facing(without_forgotten_pictures(_nodes(path)))
+    for entry in without_dropped(nodes, dropped, asking=asking):
         match entry.kind:
             case Kind.SUMMARY if entry.readable:
                 conversation.summary = _summary_text(entry)
@@ -87,6 +95,25 @@ def build_messages(
                 pass
     head = [Message("system", normalise(system))] if system.strip() else []
     return (*head, *conversation.finish(asking))
+
+
+def without_dropped(
+    nodes: Sequence[Entry], dropped: Container[int], *, asking: bool = True
+) -> Iterator[Entry]:
+    """The nodes of a path without the turns of these questions and commands.
+
+    With ``asking`` the last question is the one being asked, which is never left out.
+    """
+    questions = (entry.id for entry in reversed(nodes) if entry.kind is Kind.QUESTION)
+    asked = next(questions, None) if asking else None
+    leaving = False
+    for entry in nodes:
+        if entry.kind in (Kind.QUESTION, Kind.COMMAND):
+            leaving = entry.id in dropped and entry.id != asked
+        elif entry.kind is Kind.SUMMARY:
+            leaving = False
+        if not leaving:
+            yield entry
 
 
 def with_pictures_of(messages: Sequence[Message], digests: Container[str]) -> tuple[Message, ...]:
@@ -105,7 +132,10 @@ class _Results:
 
     _entries: Mapping[int, Mapping[int, Entry]]
     _uncertain: frozenset[tuple[int, int]]
-    _shortened: Mapping[int, str]
+    _texts: Mapping[int, str]
+    """What stands for some of them, by their entries."""
+    _shortened: frozenset[int]
+    """Those that gave way with what their calls were given."""
 
     def text(self, entry_id: int, number: int) -> str:
         result = self._entries.get(entry_id, {}).get(number)
@@ -113,7 +143,7 @@ class _Results:
             return UNCERTAIN if (entry_id, number) in self._uncertain else NOT_RUN
         if not result.readable:
             return UNREADABLE_RESULT
-        text = self._shortened.get(result.id, result.text)
+        text = self._texts.get(result.id, result.text)
         return normalise(text) if text.strip() else NO_OUTPUT
 
     def gave_way(self, entry_id: int, number: int) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
+from local_agent.agent.fitting import refuse_too_large
 from local_agent.agent.turn import Agent, TurnPlan
 from local_agent.domain.approvals import Answer
 from local_agent.domain.drafts import Draft, Prompt
@@ -165,6 +166,7 @@ class Asking:
             self._hands.toolbox,
             self._hands.authority,
             recovered=self._recovered,
+            measuring=self._planner.measuring,
         )
         if self._stop.is_set():
             self._agent.stop()
@@ -189,7 +191,9 @@ class Asking:
         note = await self._pictures.admit(prompt, parent)
         plan = await self._planner.plan(prompt.text, parent, context)
         notices = (*((note,) if note else ()), *plan.notices)
-        return replace(plan, pictures=prompt.pictures, notices=notices)
+        plan = replace(plan, pictures=prompt.pictures, notices=notices)
+        refuse_too_large(plan, self._planner.measuring)
+        return plan
 
     def _note(self, event: Event) -> None:
         match event:

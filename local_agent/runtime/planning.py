@@ -30,6 +30,7 @@ from local_agent.domain.thinking import Thinking
 from local_agent.domain.tools import ToolSpec
 from local_agent.llm.windows import choose_window, default_max_output, think_for
 from local_agent.runtime.routing import Router
+from local_agent.tools.folder import result_bytes
 from local_agent.workspace.reading import read_mentions
 
 UNPREPARED_WINDOW = 4096
@@ -182,6 +183,8 @@ class Planner:
             options=dict(wishes.options),
             watchdog_seconds=self._settings.model.watchdog_seconds,
             may_cut=self.router.may_cut,
+            window_known=self.info is None or not self.info.proxied or bool(self.info.trained_window),
+            most_result=result_bytes(window),
             refusal=self.router.problem,
         )
 
