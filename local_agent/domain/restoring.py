@@ -6,11 +6,12 @@ is what was there before the first such change. Who changed a path last decides 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
-from local_agent.domain.tools import FileChange, FileState
+from local_agent.domain.tools import FOLDER, FileChange, FileState
 
 RESTORE_TOOL = "restore"
 """What the ledger calls an execution that puts files back."""
@@ -35,6 +36,8 @@ class Barred:
     """A path that can't be looked at, or must not be touched."""
 
     reason: str
+    by: str = ""
+    """The path that stands in its place or above it. Where that one makes room, nothing is barred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,59 @@ def _step(row: object) -> FileStep | None:
     return None
 
 
+class Reached(StrEnum):
+    """How far one step has come, by what its path holds."""
+
+    DONE = "done"
+    OPEN = "not done"
+    CONFLICT = "conflict"
+    """Neither what it held before nor what it is to hold: somebody else was there."""
+
+
+def reached(step: FileStep, found: FileState) -> Reached:
+    """How far a step has come whose path holds ``found``."""
+    if holds(found, step.then):
+        return Reached.DONE
+    if holds(found, step.now):
+        return Reached.OPEN
+    # A folder is not made with its permissions, nor does it become a file, in one step.
+    begun = found.folder and step.then.folder
+    between = (
+        not found.digest and step.now.folder != step.then.folder and step.now.digest and step.then.digest
+    )
+    return Reached.OPEN if begun or between else Reached.CONFLICT
+
+
+def holds(found: FileState, wanted: FileState) -> bool:
+    """Whether both are the same, permissions included where both are known and mean something."""
+    if not found.same_content(wanted):
+        return False
+    known = found.digest and not found.link and found.mode is not None and wanted.mode is not None
+    return not known or permissions(found) == permissions(wanted)
+
+
+def permissions(state: FileState) -> int | None:
+    """The permission bits; None where they are not known."""
+    return stat.S_IMODE(state.mode) if state.mode is not None else None
+
+
+def change_of(step: FileStep) -> FileChange:
+    """What the ledger says of a step that was done."""
+    now, then = step.now, step.then
+    if then.folder and not now.folder:
+        return FileChange(step.path, FOLDER, now.digest, "", now.mode, then.mode)
+    if not then.digest:
+        before = "" if now.folder else now.digest
+        return FileChange(step.path, "removed", before, "", now.mode)
+    kind = "changed" if now.digest else "created"
+    return FileChange(step.path, kind, now.digest, then.digest, now.mode, then.mode)
+
+
+def reversed_step(step: FileStep) -> FileStep:
+    """The way back."""
+    return FileStep(step.path, step.then, step.now)
+
+
 def touched(changes: Iterable[FileChange]) -> Mapping[str, tuple[FileState, FileState]]:
     """Each path of changes, oldest first: what it held before the first, and what the last one left."""
     found: dict[str, tuple[FileState, FileState]] = {}
@@ -137,35 +193,92 @@ def plan_files(
     changes: Sequence[FileChange],
     now: Mapping[str, FileState | Barred],
     kept: Callable[[FileState], bool],
+    shared: Collection[str] = (),
+    absent: Collection[str] = (),
 ) -> FilePlan:
     """Plan to take back ``changes`` (oldest first), where the paths hold ``now``.
 
-    ``kept`` says whether a content can be written again.
+    ``kept`` says whether a content can be written again. ``shared``: folders in which there is something that
+    the changes don't name. ``absent``: folders above the paths that are not there.
     """
-    return FilePlan(
-        tuple(
-            _planned(path, then, left, now.get(path, FileState()), kept)
-            for path, (then, left) in sorted(touched(changes).items())
-        )
-    )
+    ends = touched(changes)
+    states = {path: now.get(path, FileState()) for path in ends}
+    found = {
+        path: _planned(path, *ends[path], state, kept)
+        for path, state in states.items()
+        if isinstance(state, FileState)
+    }
+    for path, state in states.items():
+        if not isinstance(state, Barred):
+            continue
+        if _makes_room(found.get(state.by), path):
+            found[path] = _planned(path, *ends[path], FileState(), kept)
+        else:
+            found[path] = PlannedPath(path, Standing.BARRED, FileState(), ends[path][0], state.reason)
+    _keep_what_is_filled(found, shared)
+    _add_folders(found, absent)
+    return FilePlan(tuple(found[path] for path in sorted(found)))
+
+
+def above(path: str) -> Iterator[str]:
+    """The folders that a path lies in, the nearest first; not the workspace, nor the top of the disk."""
+    while "/" in path.lstrip("/"):
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _planned(
-    path: str,
-    then: FileState,
-    left: FileState,
-    now: FileState | Barred,
-    kept: Callable[[FileState], bool],
+    path: str, then: FileState, left: FileState, now: FileState, kept: Callable[[FileState], bool]
 ) -> PlannedPath:
-    if isinstance(now, Barred):
-        return PlannedPath(path, Standing.BARRED, FileState(), then, now.reason)
-    if then.mode is None or (now.digest and now.mode != left.mode):
-        # Permissions that somebody else has set since stay.
-        then = replace(then, mode=now.mode)
-    if now.same_content(then) and now.mode == then.mode:
+    then = _with_permissions(then, left, now)
+    if holds(now, then):
         return PlannedPath(path, Standing.AS_IT_WAS, now, then)
     if not now.same_content(left):
         return PlannedPath(path, Standing.CONFLICT, now, then, "changed by somebody else since")
-    if then.digest and not then.folder and not kept(then):
+    if then.digest and not then.folder and not kept(then) and not now.same_content(then):
         return PlannedPath(path, Standing.LOST, now, then, "what it held then is not kept")
     return PlannedPath(path, Standing.RESTORED, now, then)
+
+
+def _with_permissions(then: FileState, left: FileState, now: FileState) -> FileState:
+    """What it is to hold, with the permissions that it is to have; those stay that somebody else has set."""
+    if not then.digest or then.link:
+        return then
+    rights = permissions(then)
+    if now.digest and not now.link and now.folder is then.folder:
+        theirs = left.mode is not None and permissions(left) != permissions(now)
+        if rights is None or theirs:
+            rights = permissions(now)
+    kind = stat.S_IFDIR if then.folder else stat.S_IFREG
+    return FileState(then.digest, None if rights is None else kind | rights)
+
+
+def _makes_room(blocker: PlannedPath | None, path: str) -> bool:
+    """Whether what stands in the way of a path goes back to what does not."""
+    if blocker is None or blocker.standing is not Standing.RESTORED:
+        return False
+    return blocker.then.folder if path.startswith(f"{blocker.path}/") else not blocker.then.digest
+
+
+def _keep_what_is_filled(found: dict[str, PlannedPath], shared: Collection[str]) -> None:
+    """A folder stays while anything stays in it."""
+    filled = set(shared)
+    for path in sorted(found, reverse=True):
+        each = found[path]
+        leaves = each.standing is Standing.RESTORED and each.now.folder and not each.then.folder
+        if leaves and path in filled:
+            each = PlannedPath(path, Standing.CONFLICT, each.now, each.then, "something else lies in it")
+            found[path] = each
+        stays = each.now if each.standing is not Standing.RESTORED else each.then
+        if stays.digest or each.standing is Standing.BARRED:
+            filled.update(above(path))
+
+
+def _add_folders(found: dict[str, PlannedPath], absent: Collection[str]) -> None:
+    """Make the folders that are gone for what goes back into them."""
+    for path, each in list(found.items()):
+        if each.standing is not Standing.RESTORED or not each.then.digest:
+            continue
+        for folder in above(path):
+            if folder in absent and folder not in found:
+                found[folder] = PlannedPath(folder, Standing.RESTORED, FileState(), FileState(FOLDER))

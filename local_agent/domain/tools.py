@@ -86,8 +86,11 @@ class FileState:
         return self.digest == FOLDER
 
     def same_content(self, other: FileState) -> bool:
-        """Whether both are the same kind of thing and hold the same, whatever their permissions."""
-        return self.digest == other.digest and self.link == other.link
+        """Whether both are the same kind of thing, where both kinds are known, and hold the same, whatever
+        their permissions.
+        """
+        kinds = {stat.S_IFMT(each.mode or 0) for each in (self, other)} - {0}
+        return self.digest == other.digest and len(kinds) < 2
 
 
 @dataclass(frozen=True, slots=True)
