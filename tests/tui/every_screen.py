@@ -62,6 +62,7 @@ from tests.support.ollama_server import ModelSpec, OllamaServer
 from tests.tui.calling import DIFF, asked, ended, request
 from tests.tui.pilots import screen_text, until
 from tests.tui.test_dialogs import HOLDER
+from tests.tui.time import shown as time_shown
 from tests.tui.uncertain import uncertain_calls
 
 Opener = Callable[[LocalAgentApp, Pilot[Any]], Awaitable[None]]
@@ -228,6 +229,7 @@ OPENERS: dict[str, Opener] = {
     "ChatScreen completing": press("slash"),
     "ChatScreen finding": press("ctrl+f", *"folder", "enter"),
     "ChangesScreen": changed_files,
+    "CheckpointsScreen": time_shown.checkpoints_screen,
     "CloudConsentDialog": shown(lambda g: CloudConsentDialog("big:cloud", "in Ollama's cloud", 2, glyphs=g)),
     "DemoScreen": shown(lambda g: DemoScreen(fetch, glyphs=g)),
     "DraftDialog": shown(lambda g: DraftDialog("a1b2c3d", glyphs=g)),
@@ -235,6 +237,7 @@ OPENERS: dict[str, Opener] = {
     "HeldDialog": shown(lambda g: HeldDialog("a1b2c3d", HOLDER, glyphs=g)),
     "HelpScreen": press("f1"),
     "HostConsentDialog": shown(lambda g: HostConsentDialog("gpu-box", "http://gpu-box:11434", glyphs=g)),
+    "JourneyDialog": time_shown.journey_dialog,
     "LinkDialog": shown(lambda g: LinkDialog("https://example.org/a/rather/long/path?q=1", glyphs=g)),
     "ModelDetailsScreen": model_details,
     "ModelsScreen": press("ctrl+o"),
@@ -252,12 +255,14 @@ OPENERS: dict[str, Opener] = {
     "QueueScreen": a_queue,
     "RecallSearchScreen": press("ctrl+r"),
     "RecoverScreen": uncertain_calls,
+    "RestoringScreen": time_shown.restoring_screen,
     "RuntimeScreen": press("f2"),
     "SessionsScreen": press("ctrl+s"),
     "SettingsScreen": command("/settings"),
     "SettingsScreen refusing": edited_setting,
     "StopTurnDialog": shown(lambda g: StopTurnDialog(glyphs=g)),
     "ThemesScreen": shown(lambda g: ThemesScreen("ink", glyphs=g)),
+    "UnfinishedDialog": time_shown.unfinished_dialog,
     "UnsavedDialog": shown(lambda g: UnsavedDialog("The disk is full.", "Make room on it.", glyphs=g)),
     "ViewerScreen": command("/view"),
 }  # fmt: skip

@@ -112,7 +112,10 @@ class Dialog(ModalScreen[AnswerT]):
         self.row_list.highlighted = self.preselected
 
     def on_resize(self) -> None:
-        # The choices stay in sight however small the terminal: what gives way is the text.
+        self.make_room()
+
+    def make_room(self) -> None:
+        """The choices stay in sight however small the terminal: what gives way is the text."""
         padding = self.query_one(Panel).styles.padding.height
         room = self.size.height - len(self._choices) - PANEL_ROWS - padding
         self.query_one(VerticalScroll).styles.max_height = max(room, 1)

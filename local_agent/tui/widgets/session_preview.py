@@ -66,7 +66,10 @@ class SessionPreview(Vertical):
             lines.append(Content.styled("open here", "$text-primary"))
         elif session.holder is not None:
             lines.append(Content.styled(holder_line(session), "$text-warning"))
-        about = Content("\n").join(lines)
+        self.show_head(Content("\n").join(lines))
+
+    def show_head(self, about: Content) -> None:
+        """The head in these words."""
         if about != self._about.content:
             self._about.update(about)
 

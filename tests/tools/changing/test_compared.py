@@ -31,7 +31,7 @@ def path_of(folder: Folder, name: str, then: bytes | None, *, standing: Standing
 
 
 def test_both_directions_of_a_change_a_removal_and_a_creation(tmp_path: Path) -> None:
-    root, tools = workspace(tmp_path, {"a": b"one\ntwo\n", "new": b"n\n"})
+    _, tools = workspace(tmp_path, {"a": b"one\ntwo\n", "new": b"n\n"})
     folder = tools.folder
     paths = [path_of(folder, "a", b"one\n2\n"), path_of(folder, "gone", b"g"), path_of(folder, "new", None)]
     since = compared(folder, paths, back=False)
