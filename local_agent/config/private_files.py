@@ -45,8 +45,11 @@ def create_private(path: Path, flags: int) -> int:
     return descriptor
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a file in one step with mode 0600; it is on disk, or the old one stays."""
+def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace a file in one step with mode 0600; it is on disk, or the old one stays.
+
+    What is not ``durable`` may be lost, or be there in part, after a power cut.
+    """
     from secrets import token_hex  # OpenSSL, which a start does not need
 
     private_folder(path.parent)
@@ -56,7 +59,8 @@ def write_private(path: Path, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         scratch.replace(path)
     except BaseException:
         scratch.unlink(missing_ok=True)

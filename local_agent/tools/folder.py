@@ -53,7 +53,9 @@ class Folder:
     def __init__(self, root: Path, outputs: Objects, result_bytes: int = LEAST_RESULT) -> None:
         self.root = Path(os.path.realpath(root))
         self.outputs = outputs
-        """Where the whole of an output is kept that was cut."""
+        """Where the whole of an output is kept that was cut, and what files held before they were changed."""
+        self.keeps_contents = True
+        """Whether the person lets contents of files be kept."""
         self.result_bytes = result_bytes
         """How long a result's text may be; follows the context window."""
         self._read: dict[Path, str] = {}

@@ -117,7 +117,7 @@ async def test_no_tool_gets_more_through_than_fits(tmp_path: Path) -> None:
 
 def test_an_output_that_can_not_be_kept_is_said_to_be_lost() -> None:
     class FullDisk(ObjectsInMemory):
-        def put(self, data: bytes) -> str:
+        def put(self, data: bytes, *, durable: bool = True) -> str:
             raise LocalAgentError("The disk is full.")
 
     text, size, digest = bounded("x\n" * 5_000, 2_048, FullDisk())

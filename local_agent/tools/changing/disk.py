@@ -45,7 +45,7 @@ def held(folder: Folder, located: Located) -> Held | None:
     with open(descriptor, "rb", buffering=0) as file:
         data = b""
         if status.st_size <= MOST_TEXT:
-            data = _all_of(file.fileno(), MOST_TEXT + 1)
+            data = read_all(file.fileno(), MOST_TEXT + 1)
         if max(len(data), status.st_size) > MOST_TEXT:
             size, most = size_words(max(len(data), status.st_size)), size_words(MOST_TEXT)
             raise ToolFailed(f"{located.shown} is too large to be changed here: {size} of at most {most}.")
@@ -63,7 +63,7 @@ def state_of(folder: Folder, located: Located, *, hashed: bool = True) -> str:
             if stat.S_ISDIR(status.st_mode):
                 return FOLDER
             if stat.S_ISLNK(status.st_mode):
-                return digest_of(b"link to " + os.fsencode(os.readlink(name, dir_fd=parent)))
+                return digest_of(link_content(parent, name))
             if not stat.S_ISREG(status.st_mode):
                 raise ToolFailed(f"{located.shown} is a pipe, a socket or a device, not a file.")
             return _digest_at(parent, name) if hashed else "file"
@@ -73,6 +73,11 @@ def state_of(folder: Folder, located: Located, *, hashed: bool = True) -> str:
         raise ToolFailed(f"{located.shown} can't be there: a part of its path is a file.") from error
     except OSError as error:
         raise ToolFailed(words(error, located)) from error
+
+
+def link_content(parent: int, name: str) -> bytes:
+    """What stands for the content of a link, which its state is the digest of; raises ``OSError``."""
+    return b"link to " + os.fsencode(os.readlink(name, dir_fd=parent))
 
 
 def beneath(folder: Folder, absolute: Path) -> Located:
@@ -257,7 +262,8 @@ def _digest_at(parent: int, name: str) -> str:
     return digest.hexdigest()
 
 
-def _all_of(descriptor: int, most: int) -> bytes:
+def read_all(descriptor: int, most: int) -> bytes:
+    """The bytes of an open file from where it stands, at most so many; raises ``OSError``."""
     pieces = []
     while most > 0 and (piece := os.read(descriptor, min(most, _PIECE))):
         pieces.append(piece)

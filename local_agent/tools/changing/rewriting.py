@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -10,11 +9,13 @@ from dataclasses import dataclass, replace
 from os import stat_result
 
 from local_agent.domain.sizes import size_words
-from local_agent.domain.tools import FOLDER, Action, FileChange, ResultStatus, ToolFailed, ToolResult
+from local_agent.domain.tools import Action, FileChange, ResultStatus, ToolFailed, ToolResult
 from local_agent.objects.store import digest_of
+from local_agent.tools.changing.changes import made_folders, mode_at
 from local_agent.tools.changing.disk import made, missing_folders, staged, words
 from local_agent.tools.changing.endings import NoText, Text, decode
 from local_agent.tools.changing.hunks import counted, hunks_between, lines_of, taken, unified
+from local_agent.tools.changing.keeping import unkept_data, with_loss
 from local_agent.tools.changing.tool import STOPPED, Preview
 from local_agent.tools.folder import Folder, Located
 from local_agent.tools.paths import outside_of
@@ -118,6 +119,7 @@ def carry_out(rewrites: Rewrites, folder: Folder, ended: threading.Event) -> Too
     if ended.is_set():
         return STOPPED
     folders = tuple(dict.fromkeys(each for rewrite in rewrites for each in rewrite.folders))
+    unkept = [_unkept(folder, each) for each in rewrites]
     done: list[Rewrite] = []
     failure = ""
     at = rewrites[0].located
@@ -142,12 +144,20 @@ def carry_out(rewrites: Rewrites, folder: Folder, ended: threading.Event) -> Too
                 folder.note_read(at, each.digests[1])
     except OSError as error:
         raise ToolFailed(words(error, at)) from error
-    return _result(done, folders, failure, len(rewrites))
+    changes = made_folders(folder, folders) + [_change(folder, each) for each in done]
+    result = _result(done, changes, failure, len(rewrites))
+    return replace(result, summary=with_loss(result.summary, unkept[: len(done)]))
 
 
-def _result(done: Sequence[Rewrite], folders: Sequence[Located], failure: str, wanted: int) -> ToolResult:
-    changes = [FileChange(each.relative, FOLDER) for each in folders]
-    changes += (_change(each) for each in done)
+def _unkept(folder: Folder, rewrite: Rewrite) -> str:
+    """Keep what the file holds and what it will hold; why the first can't be, which is what undoing needs."""
+    unkept_data(folder, rewrite.located, rewrite.after.encode(), durable=False)
+    if rewrite.before is None:
+        return ""
+    return unkept_data(folder, rewrite.located, rewrite.before.encode())
+
+
+def _result(done: Sequence[Rewrite], changes: Sequence[FileChange], failure: str, wanted: int) -> ToolResult:
     said = [_said(each) for each in done]
     if failure:
         said.append(f"{failure} {wanted - len(done)} of {wanted} files were not changed.")
@@ -156,10 +166,11 @@ def _result(done: Sequence[Rewrite], folders: Sequence[Located], failure: str, w
     return ToolResult(status, "\n".join(said), _summary(done), diff=diff, changes=tuple(changes))
 
 
-def _change(rewrite: Rewrite) -> FileChange:
+def _change(folder: Folder, rewrite: Rewrite) -> FileChange:
     before, after = rewrite.digests
-    mode = None if rewrite.status is None else stat.S_IMODE(rewrite.status.st_mode)
-    return FileChange(rewrite.located.relative, "changed" if before else "created", before, after, mode)
+    kind = "changed" if before else "created"
+    mode = None if rewrite.status is None else rewrite.status.st_mode
+    return FileChange(rewrite.located.relative, kind, before, after, mode, mode_at(folder, rewrite.located))
 
 
 def _said(rewrite: Rewrite) -> str:
