@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from local_agent.domain.restoring import PlannedPath, Standing
+from local_agent.domain.restoring import Barred, PlannedPath, Standing
 from local_agent.domain.sizes import size_words
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import FileState, ToolFailed
@@ -13,7 +13,8 @@ from local_agent.objects.store import ObjectMissing
 from local_agent.tools.changing.disk import MOST_TEXT, held
 from local_agent.tools.changing.endings import NoText, decode
 from local_agent.tools.changing.hunks import hunks_between, lines_of, unified
-from local_agent.tools.folder import Folder, Located
+from local_agent.tools.folder import Folder
+from local_agent.tools.restoring.look import LINK, place_of
 
 MOST_SHOWN = 4_000_000
 """Characters of a diff; whole files beyond that are only counted."""
@@ -93,21 +94,19 @@ def _now(folder: Folder, path: PlannedPath) -> bytes | None:
 
 
 def _read(folder: Folder, path: PlannedPath) -> bytes | None:
+    located = place_of(folder, path.path)
+    if isinstance(located, Barred):
+        raise _Incomparable(located.reason)
     try:
-        located = folder.locate(path.path, through=False)
         if path.now.link:
-            return b"link to " + _target(folder, located)
+            with folder.parent_of(located) as (parent, name):
+                return LINK + os.fsencode(os.readlink(name, dir_fd=parent))
         found = held(folder, located)
     except ToolFailed as error:
         raise _Incomparable(str(error).rstrip(".")) from error
     except OSError as error:
         raise _Incomparable(f"it can't be read: {error.strerror}") from error
     return found.data if found is not None else None
-
-
-def _target(folder: Folder, located: Located) -> bytes:
-    with folder.parent_of(located) as (parent, name):
-        return os.fsencode(os.readlink(name, dir_fd=parent))
 
 
 def _text_or_folder(state: FileState, read: Callable[[], bytes | None]) -> bytes | None:

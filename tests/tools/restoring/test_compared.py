@@ -8,8 +8,8 @@ from pathlib import Path
 from local_agent.domain.restoring import PlannedPath, Standing
 from local_agent.domain.tools import FOLDER, FileState
 from local_agent.objects.store import digest_of
-from local_agent.tools.changing.compared import compared
 from local_agent.tools.folder import Folder
+from local_agent.tools.restoring.compared import compared
 from tests.tools.changing.folders import workspace
 
 FILE, LINK = 0o100644, 0o120777
