@@ -51,7 +51,8 @@ class Exchange:
     async def run(self) -> None:
         """Until the reply is whole. Raises ``ModelError`` and ``Stopped``; what arrived is kept.
 
-        Asked again: once after a stumble, and with fewer words of old results when they are too many.
+        Asked again: once after a stumble, with fewer words of old results when they are too many, and
+        with a smaller window when the model does not fit into memory with the one that was chosen.
         """
         stumbled = False
         while True:
@@ -66,6 +67,8 @@ class Exchange:
                 if again and error.kind in _STUMBLES and not stumbled:
                     stumbled = True
                     self._around.emit(Notice(sentences.asked_again(error)))
+                elif error.kind is ModelErrorKind.NO_MEMORY and self._shrink():
+                    pass
                 elif not (again and error.kind is ModelErrorKind.CONTEXT_OVERFLOW and self._give_way()):
                     raise
                 self.reply.begin_again()
@@ -80,6 +83,10 @@ class Exchange:
     def _give_way(self) -> bool:
         """Make the request smaller; False when nothing is left to leave out."""
         return not self.reply.started and self._fitting.give_all()
+
+    def _shrink(self) -> bool:
+        """Ask for less memory; False when that was tried already."""
+        return not self.reply.started and self._fitting.shrink()
 
     async def _attempt(self) -> None:
         around, plan, reply = self._around, self._around.plan, self.reply
@@ -111,7 +118,7 @@ class Exchange:
         self.max_output = fitted.max_output
         self._fitting.note(fitted, shown.messages, self._turn.id)
         self.reply.sent()
-        request = around.plan.request(shown, fitted.max_output)
+        request = around.plan.request(shown, self._fitting.window, fitted.max_output)
         async with aclosing(around.backend.stream(request)) as parts:
             async for part in parts:
                 if isinstance(part, DonePart):

@@ -46,6 +46,17 @@ class Fitting:
         self._emit = emit
         self._shortening = Shortening()
         self._warned = False
+        self.window = plan.window
+        """That the requests are sent with."""
+
+    def shrink(self) -> bool:
+        """Go on in the smaller window, once and said; False where there is none."""
+        smaller = self._plan.smaller_window
+        if smaller is None or smaller >= self.window:
+            return False
+        self._emit(Notice(sentences.smaller_window(self._plan.model, self.window, smaller)))
+        self.window = smaller
+        return True
 
     async def fit(self, path: Sequence[Entry]) -> Fitted:
         """Build a request; results of tools give way to it. Raises ``ModelError`` for what can't fit."""
@@ -79,9 +90,9 @@ class Fitting:
     def _give_way(self, path: Sequence[Entry], built: Fitted) -> bool:
         """Make the next one smaller, True when something is left that can be."""
         scale = built.request.estimate / max(1, built.tokens)
-        if self._shortening.fit(path, built.request.estimate, int(self._plan.window * scale)):
+        if self._shortening.fit(path, built.request.estimate, int(self.window * scale)):
             return True
-        over = built.tokens > self._plan.window - least_reply(self._plan.window)
+        over = built.tokens > self.window - least_reply(self.window)
         return over and self._shortening.give_all() and self._give_way(path, built)
 
     def _built(self, path: Sequence[Entry], trimmed: Mapping[int, str]) -> Fitted:
@@ -90,7 +101,7 @@ class Fitting:
             plan.system_prompt, path, uncertain=plan.uncertain, shortened=texts, trimmed=trimmed
         )
         origins = origins_of(path, frozenset(texts) | frozenset(trimmed))
-        request = sent(plan.measured_as, plan.window, plan.options, messages, plan.tools, origins)
+        request = sent(plan.measured_as, self.window, plan.options, messages, plan.tools, origins)
         tokens = self._measuring.tokens(request.model, request.estimate)
         return Fitted(messages, request, tokens, plan.max_output)
 
@@ -103,16 +114,16 @@ class Fitting:
 
     def _refuse(self, tokens: int) -> None:
         """Raise for what the server would cut, or nobody's tokenizer could fit."""
-        most = most_tokens(self._plan, self._measuring)
+        most = most_tokens(self._plan, self.window, self._measuring)
         if most is not None and tokens > most:
-            raise sentences.too_long(tokens, self._plan.window)
+            raise sentences.too_long(tokens, self.window)
 
     def _room(self, tokens: int) -> int:
         plan = self._plan
         if not plan.window_known:
             return plan.max_output
-        room = max(least_reply(plan.window), plan.window - tokens)
-        if room < min(_MUCH_ROOM, plan.window // _TIGHT, plan.max_output) and not self._warned:
+        room = max(least_reply(self.window), self.window - tokens)
+        if room < min(_MUCH_ROOM, self.window // _TIGHT, plan.max_output) and not self._warned:
             self._warned = True
             self._emit(Notice(sentences.tight(room)))
         return min(plan.max_output, room)
@@ -120,7 +131,7 @@ class Fitting:
 
 def refuse_too_large(plan: TurnPlan, measuring: Measuring) -> None:
     """Raise ``ModelError`` where the question alone does not fit; it is not even stored then."""
-    most = most_tokens(plan, measuring)
+    most = most_tokens(plan, plan.window, measuring)
     if most is None or plan.refusal is not None:
         return
     text = "\n\n".join(part for part in (plan.context, plan.text) if part.strip())
@@ -130,10 +141,10 @@ def refuse_too_large(plan: TurnPlan, measuring: Measuring) -> None:
         raise sentences.question_too_long(tokens, most)
 
 
-def most_tokens(plan: TurnPlan, measuring: Measuring) -> int | None:
+def most_tokens(plan: TurnPlan, window: int, measuring: Measuring) -> int | None:
     """What a request may weigh at most; None where nobody knows the window."""
     if not plan.window_known:
         return None
     # A server that refuses what is too long may be asked: the estimate is only one.
     sure = plan.may_cut or measuring.knows(plan.measured_as)
-    return plan.window - least_reply(plan.window) if sure else int(plan.window * _HOPELESS)
+    return window - least_reply(window) if sure else int(window * _HOPELESS)

@@ -45,6 +45,8 @@ class TurnPlan:
     """End the turn after so much silence in mid-reply; 0 only tells of it."""
     may_cut: bool = False
     """The server shortens long prompts by itself instead of refusing them."""
+    smaller_window: int | None = None
+    """What is tried where the model does not fit into memory with ``window``."""
     window_known: bool = True
     """False where it is somebody else's, who did not say: nothing is refused for its size then."""
     refusal: ModelError | None = None
@@ -86,13 +88,13 @@ class TurnPlan:
             unsent=self.unsent,
         )
 
-    def request(self, shown: Shown, max_output: int) -> ChatRequest:
+    def request(self, shown: Shown, window: int, max_output: int) -> ChatRequest:
         """The request that carries these messages; ``max_output`` is what the reply has room for."""
         return ChatRequest(
             model=self.model,
             messages=shown.messages,
             picture_bytes=shown.picture_bytes,
-            window=self.window,
+            window=window,
             max_output=max_output,
             think=self.think,
             keep_alive=self.keep_alive,

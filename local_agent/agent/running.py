@@ -169,13 +169,13 @@ class RunningTurn:
         finally:
             if self._reply.done is not None:
                 self._usage = self._reply.usage
-                self._emit(UsageReported(self._usage, self._plan.window))
+                self._emit(UsageReported(self._usage, self._fitting.window))
         plan, offers = self._plan, self._around.offers_tools
         if offers and self._reply.done is not None:
             self._rescue()
         return judged(
             self._reply,
-            window=plan.window,
+            window=self._fitting.window,
             max_output=exchange.max_output,
             of_window=exchange.max_output < plan.max_output,
             may_cut=plan.may_cut,

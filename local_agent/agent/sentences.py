@@ -137,6 +137,14 @@ def trimmed(count: int) -> str:
     return f"{results} larger than this context window allows: the middle is left out of what is sent."
 
 
+def smaller_window(model: str, before: int, window: int) -> str:
+    """The model does not fit into memory with the window that was chosen for it."""
+    return (
+        f"{one_line(model, _NAME_WIDTH)} does not fit into memory with a context window of "
+        f"{before:,} tokens: it is asked with {window:,} from now on."
+    )
+
+
 def tight(room: int) -> str:
     """The request nearly fills the window."""
     return f"The reply has room for {room:,} tokens."

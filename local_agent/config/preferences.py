@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from local_agent.config.private_files import read_regular, write_private
 from local_agent.domain.errors import ConfigError
 
 MAX_BYTES = 1024
+_KEYS = {"model", "instead_of", "allowed_hosts", "windows"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,9 @@ class Preferences:
     """Hosts that are not this machine and may receive conversations."""
     instead_of: str = ""
     """What ``ollama.model`` said when it was chosen: a setting that was changed since then counts."""
+    windows: Mapping[str, int] = field(default_factory=dict)
+    """Tokens of context that a model is asked with at most, by the beginning of its digest: with more it did
+    not fit into memory."""
 
     @classmethod
     def read(cls, path: Path) -> Preferences:
@@ -107,7 +112,7 @@ def _parse(data: bytes) -> Preferences:
     if len(data) > MAX_BYTES:
         raise ValueError(f"over {MAX_BYTES} bytes")
     values = json.loads(data.decode("utf-8"))
-    if not isinstance(values, dict) or not values.keys() <= {"model", "instead_of", "allowed_hosts"}:
+    if not isinstance(values, dict) or not values.keys() <= _KEYS:
         raise ValueError("unknown content")
     names = values.get("model", ""), values.get("instead_of", "")
     hosts = values.get("allowed_hosts", [])
@@ -115,4 +120,12 @@ def _parse(data: bytes) -> Preferences:
         raise ValueError("a value of the wrong type")
     if not all(text.isprintable() for text in (*names, *hosts)):
         raise ValueError("a name with control characters")
-    return Preferences(names[0], tuple(hosts), names[1])
+    return Preferences(names[0], tuple(hosts), names[1], _windows(values.get("windows", {})))
+
+
+def _windows(value: object) -> dict[str, int]:
+    if not isinstance(value, dict) or not all(
+        type(tokens) is int and tokens > 0 for tokens in value.values()
+    ):
+        raise ValueError("windows that are no numbers")
+    return value

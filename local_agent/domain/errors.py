@@ -50,6 +50,7 @@ class ModelErrorKind(StrEnum):
     REPEATING = "repeating"
     LIMIT = "limit"
     SILENT = "silent"
+    NO_MEMORY = "no_memory"
     ENGINE = "engine"
     SERVER = "server"
 

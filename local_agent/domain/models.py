@@ -43,6 +43,8 @@ class ModelInfo:
     location: Location = Location.UNKNOWN
     loaded: bool = False
     loaded_window: int | None = None
+    loaded_size: int | None = None
+    """Of the model in memory, its context included; ``size_vram`` is the part that lies in a GPU's."""
     size_vram: int | None = None
     expires_at: str | None = None
     modified_at: str = ""

@@ -180,7 +180,7 @@ class Explainer:
             return _overflow(text)
         if _MEMORY.search(text):
             line = f"{self._name} does not fit into the server's memory."
-            return ModelError(ModelErrorKind.SERVER, line, _SMALLER, text)
+            return ModelError(ModelErrorKind.NO_MEMORY, line, _SMALLER, text)
         if _BAD_CALL.search(text):
             line = f"{self._name} wrote a tool call that the server can't read."
             return ModelError(ModelErrorKind.MALFORMED, line, "Try again with /retry.", text)

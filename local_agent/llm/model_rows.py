@@ -64,6 +64,7 @@ def _with_running(model: ModelInfo, row: Document | None) -> ModelInfo:
         model,
         loaded=True,
         loaded_window=_number(row, "context_length"),
+        loaded_size=_number(row, "size"),
         size_vram=_number(row, "size_vram"),
         expires_at=_utc(_text(row, "expires_at")),
     )

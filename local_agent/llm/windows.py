@@ -17,20 +17,33 @@ _TYPICAL_KV_BYTES = 128 * 1024
 """Of a model of seven to nine billion weights with grouped attention at 16 bits."""
 
 
-def choose_window(setting: int | None, model: ModelInfo, memory: int | None) -> int:
+def choose_window(
+    setting: int | None, model: ModelInfo, memory: int | None, at_most: int | None = None
+) -> int:
     """Tokens of context to ask for; ``memory`` is the machine's, in bytes, None where unknown.
 
-    A setting wins. Never more than the model was trained for: the server would cut it silently.
+    A setting wins. Never more than the model was trained for: the server would cut it silently. ``at_most``
+    is what was found to be as much as the machine can hold.
     """
     limit = model.trained_window
     if setting is not None:
         return min(setting, limit) if limit else setting
     if model.proxied:
         return limit or CANDIDATES[0]
-    allowed = [window for window in CANDIDATES if not limit or window <= limit]
+    allowed = [window for window in CANDIDATES if window <= min(limit or window, at_most or window)]
     if not allowed:
         return limit or CANDIDATES[-1]
     return next((window for window in allowed if _fits(model, window, memory)), allowed[-1])
+
+
+def smaller_window(window: int) -> int | None:
+    """What is tried where a window turned out too large; None where it is the smallest already."""
+    return next((candidate for candidate in CANDIDATES if candidate < window), None)
+
+
+def spills(model: ModelInfo) -> bool:
+    """Whether a loaded model lies in a GPU's memory in part only, which makes it many times slower."""
+    return 0 < (model.size_vram or 0) < (model.loaded_size or 0)
 
 
 def default_max_output(window: int) -> int:

@@ -173,6 +173,8 @@ class Asking:
         async with aclosing(self._agent.run(plan)) as events:
             async for event in events:
                 self._note(event)
+                if isinstance(event, UsageReported):
+                    await self._planner.asked_with(event.window, plan)
                 if (news := self.news.take()) is not None:
                     yield news
                 yield event

@@ -11,7 +11,6 @@ from local_agent.config.paths import Paths
 from local_agent.config.preferences import Preferences, remember
 from local_agent.config.settings import Settings
 from local_agent.config.wishes import wishes_for
-from local_agent.domain.budget import Calibration
 from local_agent.domain.errors import ConfigError, UsageError
 from local_agent.domain.models import (
     Fit,
@@ -27,6 +26,7 @@ from local_agent.domain.text import one_line
 from local_agent.llm.windows import choose_window, judge_fit, needed_bytes
 from local_agent.runtime.engines import Engines
 from local_agent.runtime.machine import memory_bytes
+from local_agent.runtime.measuring import Learned
 from local_agent.runtime.routing import Router, Speeds, Wanted
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class Models:
         self._allow_cloud = options.allow_cloud
         self._chosen: tuple[Backend, str] | None = None
         """The last choice of this process; a model that runs elsewhere is chosen for one conversation."""
-        self.calibration = Calibration()
-        """What servers count for what we estimate, learned in this process."""
+        self.learned = Learned(paths.preferences if options.save else None)
+        """What was found out about models here."""
         self.speeds = speeds
         """Asks how fast each model was in its last turns on this machine, by full name."""
 
@@ -75,7 +75,8 @@ class Models:
 
     def window(self, model: ModelInfo) -> int:
         """Tokens that it would be asked with."""
-        return choose_window(wishes_for(self._settings, model.name).num_ctx, model, self._memory)
+        setting = wishes_for(self._settings, model.name).num_ctx
+        return choose_window(setting, model, self._memory, self.learned.most_window(model))
 
     def needed(self, model: ModelInfo) -> int | None:
         """Bytes of memory that it takes with this window; None where that can't be known."""

@@ -20,7 +20,7 @@ from local_agent.agent.prompt import (
 )
 from local_agent.config.settings import Settings
 from local_agent.config.wishes import Wishes, wishes_for
-from local_agent.domain.budget import Calibration, estimate_tokens, mentioned_bytes
+from local_agent.domain.budget import estimate_tokens, mentioned_bytes
 from local_agent.domain.entries import Entry, ToolCall
 from local_agent.domain.models import ModelInfo
 from local_agent.domain.modes import Mode
@@ -29,6 +29,7 @@ from local_agent.domain.requests import Message
 from local_agent.domain.thinking import Thinking
 from local_agent.domain.tools import ToolSpec
 from local_agent.llm.windows import choose_window, default_max_output, think_for
+from local_agent.runtime.measuring import Learned, WindowWatch
 from local_agent.runtime.routing import Router
 from local_agent.tools.folder import result_bytes
 from local_agent.workspace.reading import read_mentions
@@ -50,10 +51,13 @@ class Planner:
         memory: int | None = None,
         mode: Mode = Mode.NORMAL,
         specs: Sequence[ToolSpec] = (),
-        calibration: Calibration | None = None,
+        learned: Learned | None = None,
     ) -> None:
         self.router = router
-        self.measuring = Measuring(calibration)
+        self._learned = learned or Learned()
+        self._windows = WindowWatch(self._learned)
+        self._to_say: tuple[str, ...] = ()
+        self.measuring = Measuring(self._learned.calibration)
         """What its requests weigh, and what servers counted for them."""
         self._settings = settings
         self._workspace_root = workspace_root
@@ -88,7 +92,17 @@ class Planner:
     @property
     def window(self) -> int:
         """Tokens; 0 while the model is not known."""
-        return choose_window(self.wishes.num_ctx, self.info, self._memory) if self.info is not None else 0
+        if self.info is None:
+            return 0
+        return choose_window(
+            self.wishes.num_ctx, self.info, self._memory, self._learned.most_window(self.info)
+        )
+
+    @property
+    def _smaller_window(self) -> int | None:
+        """What may be tried where the window does not fit; a window that the person set is theirs."""
+        chosen = self.info is not None and self.wishes.num_ctx is None
+        return self._learned.smaller(self.info, self.window) if chosen and self.info else None
 
     @property
     def offered(self) -> tuple[ToolSpec, ...]:
@@ -144,9 +158,19 @@ class Planner:
         ``context`` is what a question that is asked again was given the first time.
         """
         await self.prepare()
+        if self.info is not None and self._smaller_window is not None:
+            self._to_say += await self._windows.look(self.backend, self.info, self.window)
         plan = await asyncio.to_thread(self.build, text, parent, context)
-        note = self.router.take_note()
-        return replace(plan, notices=(note,)) if note else plan
+        note, said = self.router.take_note(), self._to_say
+        self._to_say = ()
+        return replace(plan, notices=((note, *said) if note else said))
+
+    async def asked_with(self, window: int, plan: TurnPlan) -> None:
+        """A turn was asked with ``window``: one smaller than was planned is what fits."""
+        same = self.info is not None and self.info.digest == plan.model_digest
+        if self.info is not None and same and window == plan.smaller_window:
+            line = await self._learned.fell(self.info, window)
+            self._to_say += (line,) if line else ()
 
     def asked(self, question: Entry) -> None:
         """A question is stored; what it was given need not be given again."""
@@ -182,6 +206,7 @@ class Planner:
             keep_alive=wishes.keep_alive,
             options=dict(wishes.options),
             watchdog_seconds=self._settings.model.watchdog_seconds,
+            smaller_window=self._smaller_window,
             may_cut=self.router.may_cut,
             window_known=self.info is None or not self.info.proxied or bool(self.info.trained_window),
             most_result=result_bytes(window),

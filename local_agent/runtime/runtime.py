@@ -257,7 +257,7 @@ class Runtime:
             memory=memory_bytes(),
             mode=Mode(info.mode) if info is not None and info.mode in list(Mode) else self._first_mode,
             specs=self.workshop.specs,
-            calibration=self.models.calibration,
+            learned=self.models.learned,
         )
 
     @property

@@ -34,6 +34,11 @@ class ModelSpec:
     gpu_share: float = 1.0
     """Part of the loaded model that lies in video memory."""
     shift: bool = True
+    bytes_per_token: float = 4.0
+    """How its tokenizer counts."""
+    most_window: int = 0
+    """Tokens of context that fit into video memory, 0 is any: a larger one lies there in part, and
+    ``load_error`` is that of a larger one."""
     remote_model: str = ""
     remote_host: str = ""
     digest: str = ""
@@ -128,6 +133,12 @@ def show(model: ModelSpec, version: str) -> dict[str, object]:
     return {key: value for key, value in body.items() if value != REMOVE}
 
 
+def _gpu_share(model: ModelSpec, window: int) -> float:
+    if model.most_window and window > model.most_window:
+        return model.gpu_share * 0.9
+    return model.gpu_share
+
+
 def running(model: ModelSpec, version: str, window: int, expires_at: str) -> dict[str, object]:
     """One row of ``/api/ps``."""
     row: dict[str, object] = {
@@ -137,7 +148,7 @@ def running(model: ModelSpec, version: str, window: int, expires_at: str) -> dic
         "digest": model.digest,
         "details": _details(model),
         "expires_at": expires_at,
-        "size_vram": int(model.size * model.gpu_share),
+        "size_vram": int(model.size * _gpu_share(model, window)),
     }
     if at_least(version, "0.10.0"):
         row["context_length"] = window

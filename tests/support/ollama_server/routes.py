@@ -132,7 +132,7 @@ class ApiRoutes:
         if not memory.needs_load(model, size, body):
             return 0.0
         await asyncio.sleep(model.load_seconds)
-        if model.load_error:
+        if model.load_error and size > model.most_window:
             raise Refusal(500, model.load_error)
         memory.load(model, size, body)
         return model.load_seconds

@@ -35,19 +35,20 @@ def resolve(options: Mapping[str, object], model: ModelSpec) -> int:
     return max(4, min(window, model.train_ctx))
 
 
-def count(messages: Sequence[Mapping[str, object]], tools: object = None) -> int:
-    """Tokens of messages: a quarter of their UTF-8 bytes, and 768 for each image."""
+def count(messages: Sequence[Mapping[str, object]], tools: object = None, bytes_per_token: float = 4) -> int:
+    """Tokens of messages: a quarter of their UTF-8 bytes by default, and 768 for each image."""
     text = "".join(_rendered(message) for message in messages)
     text += gojson.encode(tools).decode() if tools else ""
     images = sum(len(_list(message.get("images"))) for message in messages)
-    return math.ceil(len(text.encode("utf-8", "replace")) / 4) + TOKENS_PER_IMAGE * images
+    return math.ceil(len(text.encode("utf-8", "replace")) / bytes_per_token) + TOKENS_PER_IMAGE * images
 
 
 def fit(body: Mapping[str, object], model: ModelSpec, window: int, version: str) -> Fitted:
     """Cut the history as the server does, or refuse where it must not or cannot."""
     messages = [message for message in _list(body.get("messages")) if isinstance(message, dict)]
     tools = body.get("tools")
-    tokens = count(messages, tools)
+    weight = model.bytes_per_token
+    tokens = count(messages, tools, weight)
     if tokens <= window:
         return Fitted(tokens, 0)
     if body.get("truncate") is False and at_least(version, "0.12.6"):
@@ -55,10 +56,10 @@ def fit(body: Mapping[str, object], model: ModelSpec, window: int, version: str)
     system = [message for message in messages if message.get("role") == "system"]
     rest = [message for message in messages if message.get("role") != "system"]
     dropped = 0
-    while len(rest) > 1 and count([*system, *rest], tools) > window:
+    while len(rest) > 1 and count([*system, *rest], tools, weight) > window:
         rest.pop(0)
         dropped += 1
-    tokens = count([*system, *rest], tools)
+    tokens = count([*system, *rest], tools, weight)
     if tokens <= window:
         return Fitted(tokens, dropped)
     if model.engine == "native":
