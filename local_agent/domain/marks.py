@@ -6,7 +6,7 @@ Like pictures that are forgotten it is a marker on the path, so that it can be u
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from local_agent.domain.entries import Entry, Kind
@@ -23,7 +23,7 @@ class Mark(StrEnum):
     """Neither."""
 
 
-_TEXT = re.compile(r"(pin|drop|free) (\d+)", re.ASCII)
+_TEXT = re.compile(r"(pin|drop|free) (\d{1,19})", re.ASCII)
 
 
 def mark_text(mark: Mark, entry_id: int) -> str:
@@ -33,17 +33,25 @@ def mark_text(mark: Mark, entry_id: int) -> str:
 
 def mark_of(entry: Entry) -> tuple[Mark, int] | None:
     """What a marker says, and of which entry; None for anything else."""
-    found = _TEXT.fullmatch(entry.text) if entry.kind is Kind.MARKER else None
+    return mark_said(entry.text) if entry.kind is Kind.MARKER else None
+
+
+def mark_said(text: str) -> tuple[Mark, int] | None:
+    """What ``mark_text`` wrote; None for any other text."""
+    found = _TEXT.fullmatch(text)
     return (Mark(found[1]), int(found[2])) if found is not None else None
 
 
 def marks_of(path: Sequence[Entry]) -> dict[int, Mark]:
     """By entry, what a path says of it last; nothing of what is free again."""
+    return last_said(said for entry in path if (said := mark_of(entry)) is not None)
+
+
+def last_said(marks: Iterable[tuple[Mark, int]]) -> dict[int, Mark]:
+    """By entry, what holds of it after all of these, oldest first."""
     found: dict[int, Mark] = {}
-    for entry in path:
-        if (said := mark_of(entry)) is not None:
-            mark, key = said
-            found.pop(key, None)
-            if mark is not Mark.FREE:
-                found[key] = mark
+    for mark, key in marks:
+        found.pop(key, None)
+        if mark is not Mark.FREE:
+            found[key] = mark
     return found

@@ -112,3 +112,8 @@ def seconds(duration: float | None) -> str:
 def counted(count: int, noun: str) -> str:
     """``1 turn``, ``14 turns``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def branches_words(count: int) -> str:
+    """``1 branch``, ``3 branches``."""
+    return f"{count} branch" if count == 1 else f"{count} branches"
