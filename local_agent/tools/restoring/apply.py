@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.restoring import Barred, FileStep, Reached, reached
 from local_agent.domain.tools import FileState
-from local_agent.objects.store import LIMIT, ObjectMissing, Objects, digest_of
+from local_agent.objects.store import ObjectMissing, Objects
 from local_agent.tools.changing.disk import put_new, sync
+from local_agent.tools.changing.keeping import NOT_WANTED, unkept
 from local_agent.tools.folder import Folder, Located
 from local_agent.tools.restoring.look import LINK, look, place_of, state_at
 from local_agent.tools.restoring.order import narrow
@@ -67,19 +67,19 @@ def _take(folder: Folder, step: FileStep, steps: Mapping[str, FileStep], scratch
         raise NotRestored(located.reason)
     found = look(folder, step.path)
     if isinstance(found, Barred):
-        twin = steps.get(found.by)
-        if twin is None or step.path.startswith(f"{found.by}/"):
+        other = steps.get(found.by)
+        if other is not None and not step.then.digest:
+            return  # Nothing can be there: what the disk finds belongs to the other one.
+        if other is None or step.path.startswith(f"{other.path}/"):
             raise NotRestored(found.reason)
-        if not step.then.digest:
-            return  # The name is gone: what the disk finds under it has been renamed.
-        found = _respelled(folder, located, twin)
+        found = _respelled(folder, located, other)
     at = reached(step, found)
     if at is Reached.CONFLICT:
         raise Kept(CHANGED)
     if at is Reached.OPEN:
         data = _content(folder.outputs, step.then)
+        _keep(folder, located, found)
         with folder.parent_of(located) as (parent, name):
-            _keep(folder.outputs, parent, name, found)
             _Change(parent, name, found, step.then, scratch).carry_out(data)
             sync(parent)
     folder.forget(located)
@@ -110,26 +110,11 @@ def _content(outputs: Objects, state: FileState) -> bytes:
     return data
 
 
-def _keep(outputs: Objects, parent: int, name: str, found: FileState) -> None:
-    """See to it that what is about to go can be put back."""
-    if not found.digest or found.folder:
-        return
-    data = LINK + os.fsencode(os.readlink(name, dir_fd=parent)) if found.link else _read(parent, name)
-    if digest_of(data) != found.digest:
-        raise Kept(CHANGED)
-    try:
-        outputs.put(data)
-    except LocalAgentError as error:
-        raise NotRestored("what it holds now can't be kept") from error
-
-
-def _read(parent: int, name: str) -> bytes:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    with open(os.open(name, flags, dir_fd=parent), "rb") as file:
-        data = file.read(LIMIT + 1)
-    if len(data) > LIMIT:
-        raise NotRestored("what it holds now is too large to be kept")
-    return data
+def _keep(folder: Folder, located: Located, found: FileState) -> None:
+    """See to it that what is about to go can be put back, unless the person wants no contents kept."""
+    reason = unkept(folder, located, found.digest)
+    if reason not in ("", NOT_WANTED):
+        raise NotRestored(f"what it holds now can't be kept: {reason}")
 
 
 def _set_mode(parent: int, name: str, mode: int) -> None:

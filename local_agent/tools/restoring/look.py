@@ -15,7 +15,7 @@ from local_agent.domain.sizes import size_words
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import FOLDER, FileState
 from local_agent.objects.store import digest_of
-from local_agent.tools.changing.disk import beneath
+from local_agent.tools.changing.disk import beneath, link_content
 from local_agent.tools.folder import Folder, Located
 
 LINK = b"link to "
@@ -35,6 +35,8 @@ def look(folder: Folder, path: str) -> FileState | Barred:
     located = place_of(folder, path)
     if isinstance(located, Barred):
         return located
+    if reason := folder.kept_back(located):
+        return _from_tools(reason)
     try:
         with folder.parent_of(located) as (parent, name):
             state = state_at(parent, name)
@@ -47,8 +49,8 @@ def look(folder: Folder, path: str) -> FileState | Barred:
         if error.errno in _NO_FOLDER:
             return _blocked(folder, path)
         return Barred(f"it can't be read: {(error.strerror or type(error).__name__).lower()}")
-    if reason := folder.kept_back(located, folder=state.folder):
-        return Barred(f"it is kept from tools: {reason}")
+    if state.folder and (reason := folder.kept_back(located, folder=True)):
+        return _from_tools(reason)
     if spelled != name:
         other = f"{path[: len(path) - len(name)]}{spelled}"
         return Barred(f"its name is spelled {one_line(spelled, 60)} now", other)
@@ -75,7 +77,7 @@ def state_at(parent: int, name: str) -> FileState:
     if stat.S_ISDIR(mode):
         return FileState(FOLDER, mode)
     if stat.S_ISLNK(mode):
-        return FileState(digest_of(LINK + os.fsencode(os.readlink(name, dir_fd=parent))), mode)
+        return FileState(digest_of(link_content(parent, name)), mode)
     if not stat.S_ISREG(mode):
         raise NoFile("it is a pipe, a socket or a device now")
     if status.st_size > MOST_BYTES:
@@ -95,6 +97,10 @@ def shared_among(folder: Folder, folders: Iterable[str], known: Iterable[str]) -
     """Those of some folders in which something lies that is not among the known paths."""
     names = set(known)
     return {path for path in folders if not names.issuperset(_inside(folder, path))}
+
+
+def _from_tools(reason: str) -> Barred:
+    return Barred(f"it is kept from tools: {reason}")
 
 
 def _inside(folder: Folder, path: str) -> set[str]:
