@@ -10,16 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-from local_agent.domain.tools import (
-    FOLDER,
-    Action,
-    Effect,
-    FileChange,
-    ResultStatus,
-    ToolFailed,
-    ToolResult,
-    ToolSpec,
-)
+from local_agent.domain.tools import Action, Effect, ResultStatus, ToolFailed, ToolResult, ToolSpec
+from local_agent.tools.changing.changes import made_folders
 from local_agent.tools.changing.disk import (
     RIGHTS,
     beneath,
@@ -33,7 +25,7 @@ from local_agent.tools.changing.disk import (
 )
 from local_agent.tools.changing.places import PARAMETERS, Places, know_copies, places, previewed, still
 from local_agent.tools.changing.tool import STOPPED, ChangingTool, Preview
-from local_agent.tools.changing.trees import Leaf, come, moved, words_for
+from local_agent.tools.changing.trees import Leaf, come, keep_tree, moved, words_for
 from local_agent.tools.folder import Folder, Located
 from local_agent.tools.paths import open_file
 
@@ -63,6 +55,7 @@ def _preview(arguments: Mapping[str, object], folder: Folder) -> Preview[Places]
 def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolResult:
     if not still(found, folder, _VERB):
         raise void(found.source)
+    keep_tree(folder, found.tree, ended, durable=False)
     try:
         with made(folder, found.folders), _built(found, folder, ended) as (parent, scratch):
             name = found.target.absolute.name
@@ -80,7 +73,7 @@ def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolRes
     except OSError as error:
         raise ToolFailed(words(error, found.target)) from error
     know_copies(found, folder)
-    changes = [FileChange(each.relative, FOLDER) for each in found.folders]
+    changes = made_folders(folder, found.folders)
     changes += come(found.tree, found.source, found.target, folder)
     said = f"Copied {found.source.shown} to {found.target.shown}."
     return ToolResult(ResultStatus.OK, said, words_for(found.tree), changes=tuple(changes))

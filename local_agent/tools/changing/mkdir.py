@@ -9,12 +9,12 @@ from local_agent.domain.tools import (
     FOLDER,
     Action,
     Effect,
-    FileChange,
     ResultStatus,
     ToolFailed,
     ToolResult,
     ToolSpec,
 )
+from local_agent.tools.changing.changes import made_folders
 from local_agent.tools.changing.disk import made, missing_folders, state_of, words
 from local_agent.tools.changing.targets import target
 from local_agent.tools.changing.tool import STOPPED, ChangingTool, Preview
@@ -56,7 +56,7 @@ def _carry_out(folders: tuple[Located, ...], folder: Folder, ended: threading.Ev
             pass
     except OSError as error:
         raise ToolFailed(words(error, folders[-1])) from error
-    changes = tuple(FileChange(each.relative, FOLDER) for each in folders)
+    changes = tuple(made_folders(folder, folders))
     return ToolResult(ResultStatus.OK, f"Made the folder {folders[-1].shown}.", "made", changes=changes)
 
 

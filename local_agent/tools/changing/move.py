@@ -6,20 +6,13 @@ import os
 import threading
 from collections.abc import Mapping
 
-from local_agent.domain.tools import (
-    FOLDER,
-    Action,
-    Effect,
-    FileChange,
-    ResultStatus,
-    ToolFailed,
-    ToolResult,
-    ToolSpec,
-)
+from local_agent.domain.tools import Action, Effect, ResultStatus, ToolFailed, ToolResult, ToolSpec
+from local_agent.tools.changing.changes import made_folders
 from local_agent.tools.changing.disk import made, present, put_new, sync, void, words
+from local_agent.tools.changing.keeping import with_loss
 from local_agent.tools.changing.places import PARAMETERS, Places, know_copies, places, previewed, still
 from local_agent.tools.changing.tool import STOPPED, ChangingTool, Preview
-from local_agent.tools.changing.trees import come, gone, words_for
+from local_agent.tools.changing.trees import come, gone, keep_tree, words_for
 from local_agent.tools.folder import Folder
 
 SPEC = ToolSpec(
@@ -46,6 +39,9 @@ def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolRes
         return STOPPED
     if not still(found, folder, _VERB):
         raise void(found.source)
+    unkept = keep_tree(folder, found.tree, ended, durable=True)
+    if ended.is_set():
+        return STOPPED
     try:
         with made(folder, found.folders):
             _rename(found, folder)
@@ -56,10 +52,11 @@ def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolRes
     know_copies(found, folder)
     for leaf in found.tree:
         folder.forget(leaf.located)
-    changes = [FileChange(each.relative, FOLDER) for each in found.folders]
+    changes = made_folders(folder, found.folders)
     changes += gone(found.tree) + come(found.tree, found.source, found.target, folder)
+    summary = with_loss(words_for(found.tree), unkept.values())
     said = f"Moved {found.source.shown} to {found.target.shown}."
-    return ToolResult(ResultStatus.OK, said, words_for(found.tree), changes=tuple(changes))
+    return ToolResult(ResultStatus.OK, said, summary, changes=tuple(changes))
 
 
 def _rename(found: Places, folder: Folder) -> None:

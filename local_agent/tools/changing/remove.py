@@ -19,9 +19,10 @@ from local_agent.domain.tools import (
 from local_agent.tools.changing.disk import MOST_TEXT, held, state_of, sync, void, words
 from local_agent.tools.changing.endings import NoText, decode
 from local_agent.tools.changing.hunks import hunks_between, lines_of, unified
+from local_agent.tools.changing.keeping import with_loss
 from local_agent.tools.changing.targets import target
 from local_agent.tools.changing.tool import STOPPED, ChangingTool, Preview
-from local_agent.tools.changing.trees import Leaf, Tree, gone, tree_at, words_for
+from local_agent.tools.changing.trees import Leaf, Tree, gone, keep_tree, tree_at, words_for
 from local_agent.tools.folder import Folder, Located
 from local_agent.tools.paths import outside_of, similar
 
@@ -99,6 +100,9 @@ def _carry_out(removal: Removal, folder: Folder, ended: threading.Event) -> Tool
         return STOPPED
     if tree_at(folder, located, _VERB) != tree:
         raise void(located)
+    unkept = keep_tree(folder, tree, ended, durable=True)
+    if ended.is_set():
+        return STOPPED
     done: list[Leaf] = []
     failure = ""
     for leaf in reversed(tree):
@@ -115,12 +119,14 @@ def _carry_out(removal: Removal, folder: Folder, ended: threading.Event) -> Tool
     if not done:
         raise ToolFailed(failure)
     changes = tuple(gone(tuple(reversed(done))))
+    losses = [unkept.get(leaf.state, "") for leaf in done]
     if not failure:
-        said = f"Removed {located.shown}."
-        return ToolResult(ResultStatus.OK, said, words_for(tree), diff=diff, changes=changes)
+        said, summary = f"Removed {located.shown}.", with_loss(words_for(tree), losses)
+        return ToolResult(ResultStatus.OK, said, summary, diff=diff, changes=changes)
     status = ResultStatus.CANCELLED if ended.is_set() else ResultStatus.FAILED
     said = f"{failure} {len(done)} of {len(tree)} files and folders were removed, the others are there."
-    return ToolResult(status, said, f"{len(done)} of {len(tree)}", changes=changes)
+    summary = with_loss(f"{len(done)} of {len(tree)}", losses)
+    return ToolResult(status, said, summary, changes=changes)
 
 
 def _remove(folder: Folder, leaf: Leaf) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from local_agent.domain.sizes import size_words
 from local_agent.domain.tools import FOLDER, FileChange, ToolFailed
+from local_agent.tools.changing.changes import mode_at
 from local_agent.tools.changing.disk import beneath, state_of, words
+from local_agent.tools.changing.keeping import settled, unkept
 from local_agent.tools.changing.targets import reserved
 from local_agent.tools.folder import Folder, Located
 
@@ -25,6 +28,7 @@ class Leaf(NamedTuple):
     state: str
     """SHA-256, or ``FOLDER``."""
     mode: int
+    """``st_mode``."""
     size: int
     """Bytes of a file; 0 of a folder or a link."""
     link: bool
@@ -76,10 +80,27 @@ def come(tree: Tree, source: Located, target: Located, folder: Folder) -> list[F
     """The changes of a tree that is now at ``target`` as well."""
     changes = []
     for leaf in tree:
-        relative = moved(leaf.located, source, target, folder).relative
+        located = moved(leaf.located, source, target, folder)
         kind, after = (FOLDER, "") if leaf.folder else ("created", leaf.state)
-        changes.append(FileChange(relative, kind, "", after))
+        changes.append(FileChange(located.relative, kind, "", after, mode_after=mode_at(folder, located)))
     return changes
+
+
+def keep_tree(folder: Folder, tree: Tree, ended: threading.Event, *, durable: bool) -> Mapping[str, str]:
+    """Keep each content of a tree once: why not, by state, for those that can't be kept.
+
+    Once ``ended`` is set no further one is read; nothing is said of the rest.
+    """
+    reasons: dict[str, str] = {}
+    for leaf in tree:
+        if ended.is_set():
+            return {}
+        if not leaf.folder and leaf.state not in reasons:
+            # All are settled at once: to wait for the disk at each would take minutes of a large tree.
+            reasons[leaf.state] = unkept(folder, leaf.located, leaf.state, durable=False)
+    if durable and (problem := settled(folder, (state for state, why in reasons.items() if not why))):
+        return dict.fromkeys(reasons, problem)
+    return {state: why for state, why in reasons.items() if why}
 
 
 def moved(located: Located, source: Located, target: Located, folder: Folder) -> Located:
@@ -105,7 +126,7 @@ def _walked(folder: Folder, located: Located) -> Iterator[Leaf]:
             status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         is_folder, is_link = stat.S_ISDIR(status.st_mode), stat.S_ISLNK(status.st_mode)
         size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-        yield Leaf(here, FOLDER if is_folder else "", stat.S_IMODE(status.st_mode), size, is_link)
+        yield Leaf(here, FOLDER if is_folder else "", status.st_mode, size, is_link)
         if is_folder:
             descriptor = folder.open_beneath(here, os.O_RDONLY | os.O_DIRECTORY)
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from local_agent.domain.tools import Intent, ToolFailed, ToolResult
+from local_agent.domain.tools import FileChange, Intent, ToolFailed, ToolResult
 from local_agent.tools.box import Box
 from local_agent.tools.changing.offered import changing_tools
 from local_agent.tools.reading import reading_tools
@@ -44,6 +44,16 @@ def seen(root: Path) -> dict[str, str]:
         else:
             found[name] = path.read_bytes().decode("latin-1") if path.is_file() else "special"
     return found
+
+
+def folders_made(root: Path, *names: str) -> list[FileChange]:
+    """The changes of folders that were made and are there."""
+    return [FileChange(name, "folder", mode_after=(root / name).lstat().st_mode) for name in names]
+
+
+def file_made(root: Path, name: str, after: str) -> FileChange:
+    """The change of a file or link that was made and is there."""
+    return FileChange(name, "created", "", after, mode_after=(root / name).lstat().st_mode)
 
 
 async def allowed(tools: Box, name: str, **arguments: object) -> tuple[Intent, ToolResult]:

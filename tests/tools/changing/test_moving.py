@@ -17,7 +17,7 @@ from local_agent.tools.changing.copy import COPY
 from local_agent.tools.changing.remove import REMOVE
 from tests.support.permissions import bound_by_modes
 from tests.tools.calling import Around, call, failure, prepared, run
-from tests.tools.changing.folders import knows, refusal, seen, workspace
+from tests.tools.changing.folders import file_made, folders_made, knows, refusal, seen, workspace
 
 ONE, TWO = sha256(b"1").hexdigest(), sha256(b"22").hexdigest()
 TREE = {"d/a": b"1", "d/sub/b": b"22"}
@@ -28,7 +28,7 @@ async def test_folders_are_made(tmp_path: Path) -> None:
     intent = await prepared(tools, "mkdir", path="x/y/z/")
     assert (intent.action, intent.target) == (Action.WRITE, "x/y/z")
     result = await run(tools, intent)
-    assert result.changes == (FileChange("x/y", "folder"), FileChange("x/y/z", "folder"))
+    assert result.changes == tuple(folders_made(root, "x/y", "x/y/z"))
     assert intent.intended == {str(root / "x/y"): "folder", str(root / "x/y/z"): "folder"}
     assert "is there already" in await failure(tools, "mkdir", path="x/y")
     assert "is a file" in await failure(tools, "mkdir", path="x/f")
@@ -51,9 +51,9 @@ async def test_a_file_is_moved_with_what_is_known_of_it(tmp_path: Path) -> None:
     assert intent.intended == {str(root / "a"): "", str(root / "new/A"): ONE}
     result = await run(tools, intent)
     assert result.changes == (
-        FileChange("new", "folder"),
-        FileChange("a", "removed", ONE, "", 0o640),
-        FileChange("new/A", "created", "", ONE),
+        *folders_made(root, "new"),
+        FileChange("a", "removed", ONE, "", stat.S_IFREG | 0o640),
+        file_made(root, "new/A", ONE),
     )
     await call(tools, "edit", path="new/A", old="1", new="one")
     await call(tools, "move", path="new/A", to="new/a")
@@ -69,11 +69,11 @@ async def test_a_tree_is_moved_copied_and_removed(tmp_path: Path) -> None:
     assert copied.summary == "3 files, 3 B"
     link = copied.changes[2].after
     assert copied.changes == (
-        FileChange("e", "folder"),
-        FileChange("e/a", "created", "", ONE),
-        FileChange("e/link", "created", "", link),
-        FileChange("e/sub", "folder"),
-        FileChange("e/sub/b", "created", "", TWO),
+        *folders_made(root, "e"),
+        file_made(root, "e/a", ONE),
+        file_made(root, "e/link", link),
+        *folders_made(root, "e/sub"),
+        file_made(root, "e/sub/b", TWO),
     )
     assert stat.S_IMODE((root / "e/sub").stat().st_mode) == 0o550
     assert stat.S_IMODE((root / "e/sub/b").stat().st_mode) == 0o755
@@ -85,7 +85,7 @@ async def test_a_tree_is_moved_copied_and_removed(tmp_path: Path) -> None:
     assert (intent.action, intent.target) == (Action.REMOVE, "f")
     assert intent.diff == "deleted f/\ndeleted f/a\ndeleted f/link\ndeleted f/sub/\ndeleted f/sub/b\n"
     removed = await run(tools, intent)
-    assert removed.changes[-1] == FileChange("f/sub/b", "removed", TWO, "", 0o755)
+    assert removed.changes[-1] == FileChange("f/sub/b", "removed", TWO, "", stat.S_IFREG | 0o755)
     assert seen(root) == {"e": "/", "e/a": "1", "e/link": "-> ../elsewhere", "e/sub": "/", "e/sub/b": "22"}
 
 
@@ -212,7 +212,7 @@ async def test_a_stop_leaves_a_copy_undone_and_says_what_was_removed(
     part = REMOVE.carry_out(removing.plan, tools.folder, ended)
     assert part.status is ResultStatus.CANCELLED
     assert "1 of 4 files and folders were removed, the others are there." in part.text
-    assert part.changes == (FileChange("d/sub/b", "removed", TWO, "", 0o640),)
+    assert part.changes == (FileChange("d/sub/b", "removed", TWO, "", stat.S_IFREG | 0o640),)
     assert seen(root) == {"d": "/", "d/a": "1", "d/sub": "/"}
 
 

@@ -14,7 +14,7 @@ from local_agent.domain.tools import Action, Effect, FileChange, ResultStatus, T
 from tests.support.crash import kill_at_random
 from tests.support.permissions import bound_by_modes
 from tests.tools.calling import Around, call, failure, prepared, run
-from tests.tools.changing.folders import allowed, knows, refusal, seen, workspace
+from tests.tools.changing.folders import allowed, file_made, folders_made, knows, refusal, seen, workspace
 
 
 def digest(data: bytes) -> str:
@@ -38,9 +38,8 @@ async def test_a_new_file_with_its_folders(tmp_path: Path) -> None:
     assert result.summary == "+2 -0"
     assert result.diff == intent.diff
     assert result.changes == (
-        FileChange("src", "folder"),
-        FileChange("src/new", "folder"),
-        FileChange("src/new/a.py", "created", "", after),
+        *folders_made(root, "src", "src/new"),
+        file_made(root, "src/new/a.py", after),
     )
     assert seen(root) == {"src": "/", "src/new": "/", "src/new/a.py": "one\ntwo\n"}
     # What it wrote itself it knows.
@@ -108,7 +107,8 @@ async def test_a_file_keeps_its_line_ends_and_its_mark(
     result = await call(knows(tools, "a"), "write", path="a", content=content)
     assert (root / "a").read_bytes() == after
     assert stat.S_IMODE((root / "a").stat().st_mode) == 0o751
-    assert result.changes == (FileChange("a", "changed", digest(before), digest(after), 0o751),)
+    mode = stat.S_IFREG | 0o751
+    assert result.changes == (FileChange("a", "changed", digest(before), digest(after), mode, mode),)
 
 
 async def test_some_hunks_of_several_files_are_taken(tmp_path: Path) -> None:
