@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, EntryStatus, Kind, Origin, ToolCall
+from local_agent.domain.marks import Mark, mark_text
 from local_agent.domain.pictures import Picture
 
 any_text = st.one_of(
@@ -35,6 +36,9 @@ pictures = st.lists(
 ).map(tuple)
 
 
+marks = st.builds(mark_text, st.sampled_from(Mark), st.integers(1, 16))
+
+
 @st.composite
 def damaged_paths(draw: st.DrawFn) -> list[Entry]:
     """Any entries in any order: nothing that the builder may be handed is left out."""
@@ -47,7 +51,7 @@ def damaged_paths(draw: st.DrawFn) -> list[Entry]:
         parent=st.one_of(st.none(), st.integers(1, 15)),
         kind=st.sampled_from(Kind),
         origin=st.sampled_from(Origin),
-        text=st.one_of(any_text, st.just(PICTURES_FORGOTTEN)),
+        text=st.one_of(any_text, st.just(PICTURES_FORGOTTEN), marks),
         context=any_text,
         thinking=any_text,
         status=st.sampled_from(EntryStatus),

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, EntryStatus, Kind, ToolCall
+from local_agent.domain.marks import Mark, mark_text
 from local_agent.domain.pictures import Picture
 from local_agent.domain.requests import (
+    DROPPED,
     MISSING,
     NO_ANSWER,
     NO_OUTPUT,
@@ -310,3 +312,76 @@ def test_the_call_of_a_result_that_gave_way_is_cut_and_its_neighbour_is_not() ->
     left = " (of 5,000 characters the rest is left out to save room)"
     assert first.arguments["content"] == "é" * 200 + left
     assert len(json.dumps(first.arguments)) < 2_500
+
+
+def marked(path: Sequence[Entry], mark: Mark, entry: Entry) -> list[Entry]:
+    """The path with what the person says of one of its entries."""
+    whole = list(path)
+    add(whole, Kind.MARKER, mark_text(mark, entry.id))
+    return whole
+
+
+def two_turns() -> tuple[list[Entry], Entry, Entry]:
+    path: list[Entry] = []
+    first = add(path, Kind.QUESTION, "look", context="Date: today")
+    answer = add(path, Kind.ASSISTANT, "I look.", calls=(READ,))
+    result = add(path, Kind.RESULT, "text of a.txt", parent=answer.id, call_number=0)
+    add(path, Kind.ASSISTANT, "It says so.")
+    add(path, Kind.QUESTION, "and then?")
+    add(path, Kind.ASSISTANT, "Then nothing.")
+    return path, first, result
+
+
+def test_a_turn_that_the_person_dropped_is_left_out_whole_until_it_is_freed() -> None:
+    path, first, _ = two_turns()
+    dropped = marked(path, Mark.DROP, first)
+    add(dropped, Kind.QUESTION, "go on")
+    assert texts(build_messages("", dropped)) == ["and then?", "Then nothing.", "go on"]
+    again = marked(dropped[:-1], Mark.FREE, first)
+    assert build_messages("", again) == build_messages("", path)
+    assert build_messages("", marked(path, Mark.PIN, first)) == build_messages("", path)
+
+
+def test_a_dropped_result_is_one_line_and_its_call_stays() -> None:
+    path, _, result = two_turns()
+    messages = build_messages("", marked(path, Mark.DROP, result))
+    before = build_messages("", path)
+    assert [(old.content, new.content) for old, new in zip(before, messages, strict=True) if old != new] == [
+        ("text of a.txt", DROPPED)
+    ]
+
+
+def test_the_question_being_asked_is_never_left_out() -> None:
+    path: list[Entry] = []
+    asked = add(path, Kind.QUESTION, "look")
+    answer = add(path, Kind.ASSISTANT, "", calls=(READ,))
+    add(path, Kind.RESULT, "text of a.txt", parent=answer.id, call_number=0)
+    dropped = marked(path, Mark.DROP, asked)
+    assert build_messages("", dropped) == build_messages("", path)
+    assert build_messages("", dropped, asking=False) == ()
+
+
+@given(growing_paths(), st.data())
+def test_of_what_is_dropped_nothing_is_sent_and_the_rest_as_it_was(
+    paths: list[list[Entry]], data: st.DataObject
+) -> None:
+    path = paths[-1]
+    questions = [entry for entry in path if entry.kind in (Kind.QUESTION, Kind.COMMAND)]
+    gone = data.draw(st.sampled_from(questions[:-1] or questions))
+    end = next((e.id for e in questions if e.id > gone.id), path[-1].id + 1)
+    turn = {entry.id for entry in path if gone.id <= entry.id < end}
+    without = [entry for entry in path if entry.id not in turn]
+    messages = build_messages("", marked(path, Mark.DROP, gone))
+    assert_valid(messages)
+    if gone is not questions[-1]:
+        assert messages == build_messages("", without)
+
+
+def test_a_trimmed_result_leaves_its_call_as_it_was() -> None:
+    path: list[Entry] = []
+    add(path, Kind.QUESTION, "look")
+    long = ToolCall("call_1", "read", {"path": "p" * 1_000})
+    answer = add(path, Kind.ASSISTANT, "", calls=(long,))
+    result = add(path, Kind.RESULT, "r" * 9_000, parent=answer.id, call_number=0)
+    messages = build_messages("", path, trimmed={result.id: "rr"})
+    assert (messages[1].calls, messages[2].content) == ((long,), "rr")
