@@ -21,6 +21,8 @@ _HOPELESS = 1.5
 """Of the window: an estimate that no count has confirmed errs by tens of percent."""
 _TIGHT = 8
 """A reply that has less room than this part of the window is warned of."""
+_ERRING = 50
+"""A calibrated estimate errs by about this part of it."""
 _MUCH_ROOM = 1024
 """Tokens that are room enough in any window."""
 
@@ -122,7 +124,7 @@ class Fitting:
         plan = self._plan
         if not plan.window_known:
             return plan.max_output
-        room = max(least_reply(self.window), self.window - tokens)
+        room = max(least_reply(self.window), self.window - tokens - tokens // _ERRING)
         if room < min(_MUCH_ROOM, self.window // _TIGHT, plan.max_output) and not self._warned:
             self._warned = True
             self._emit(Notice(sentences.tight(room)))
