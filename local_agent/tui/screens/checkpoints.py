@@ -116,7 +116,7 @@ class CheckpointsScreen(Screen[CheckpointWish | None]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.width < PREVIEW_FROM_WIDTH, "-no-preview")
-        self._chosen()
+        self._look_at_chosen()
 
     @property
     def selected(self) -> Checkpoint | None:
@@ -170,6 +170,9 @@ class CheckpointsScreen(Screen[CheckpointWish | None]):
     def _chosen(self) -> None:
         self._say("")
         self.refresh_bindings()
+        self._look_at_chosen()
+
+    def _look_at_chosen(self) -> None:
         self._count_files()
         if (checkpoint := self.selected) is not None and not self.has_class("-no-preview"):
             self._show_preview(checkpoint)

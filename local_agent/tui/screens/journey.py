@@ -68,6 +68,7 @@ class JourneyDialog(Dialog[Going]):
         Binding("enter", "accept", "go", id="journey.go"),
         Binding("escape", "refuse", "cancel", id="journey.cancel"),
         Binding("v", "view", "diff", id="journey.view"),
+        Binding("enter", "view", "Diff of the file", id="journey.look", show=False),
         Binding("1,c", "choose(0)", "The conversation", id="journey.conversation", show=False),
         Binding("2,f", "choose(1)", "The files", id="journey.files", show=False),
         Binding("3,b", "choose(2)", "Both", id="journey.both", show=False),
