@@ -1,13 +1,220 @@
-"""What a person sees of a move of the conversation's head."""
+"""Checkpoints, restore, undo and redo on screen: asks what goes back, has it done, shows what came of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
+from local_agent.domain.errors import UsageError
+from local_agent.domain.text import one_line
+from local_agent.tui.conversation import opening
 from local_agent.tui.conversation.history import TAIL_ENTRIES
+from local_agent.tui.look.quantities import counted
 
 if TYPE_CHECKING:
+    from local_agent.domain.checkpoints import Checkpoint
+    from local_agent.domain.entries import Slice
+    from local_agent.domain.ledger import Execution
+    from local_agent.domain.moves import Scope
+    from local_agent.domain.restoring import FilePlan, PlannedPath
+    from local_agent.runtime.conversation import Conversation
+    from local_agent.runtime.time_travel import Arrival, Journey, TimeTravel
     from local_agent.tui.screens.chat import ChatScreen
+
+Progress = Callable[[int, int], None]
+DoneT = TypeVar("DoneT")
+
+PUTTING_BACK = "Putting files back"
+
+
+class Travelling:
+    """Made when it is first wanted. One move at a time: what is asked for meanwhile comes after it."""
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+        self._moving = asyncio.Lock()
+
+    async def checkpoint(self, label: str) -> None:
+        """Name where the conversation stands."""
+        made = await self._writable().time.checkpoint(label)
+        dot = f" {self._screen.glyphs.dot} "
+        parts = [f"Checkpoint {made.id}", one_line(made.label), counted(made.message_count, "message")]
+        self._screen.notify_line(f"{dot.join(filter(None, parts))}. Back to it: /restore {made.id}")
+
+    async def checkpoints(self) -> None:
+        """Choose one, to restore it or to go on from it in another session."""
+        from local_agent.tui.screens.checkpoints import CheckpointsScreen, Wanted
+
+        screen = self._screen
+        listed = CheckpointsScreen(CheckpointsOf(self._conversation()), glyphs=screen.glyphs)
+        wish = await screen.app.push_screen_wait(listed)
+        if wish is None:
+            return
+        if wish.wanted is Wanted.RESTORE:
+            await self.restore(wish.checkpoint.id)
+        else:
+            await self._fork(wish.checkpoint)
+
+    async def restore(self, checkpoint_id: int, scope: Scope | None = None) -> None:
+        """To a checkpoint. Without ``scope`` it is asked what goes there, where files differ."""
+        await self._travel(lambda time: time.to_checkpoint(checkpoint_id), scope)
+
+    async def undo(self, scope: Scope | None = None) -> None:
+        """Back by a step."""
+        await self._travel(lambda time: time.undo(), scope)
+
+    async def redo(self, scope: Scope | None = None) -> None:
+        """Forth again by a step."""
+        await self._travel(lambda time: time.redo(), scope)
+
+    async def switch(self, entry_id: int, scope: Scope | None = None) -> None:
+        """To an entry of whatever branch."""
+        await self._travel(lambda time: time.to_entry(entry_id), scope)
+
+    async def settle(self) -> bool:
+        """Have the person say what becomes of a restore that was cut off; False when there is none."""
+        from local_agent.tui.screens.unfinished import UnfinishedAnswer, UnfinishedDialog
+
+        screen, conversation = self._screen, self._writable()
+        async with self._alone():
+            unfinished = await conversation.time.unfinished()
+            if unfinished is None:
+                return False
+            parts = (unfinished.done, unfinished.left, unfinished.conflicts)
+            done, left, conflicts = ([step.path for step in part] for part in parts)
+            dialog = UnfinishedDialog(unfinished.what, done, left, conflicts, glyphs=screen.glyphs)
+            answer = await screen.app.push_screen_wait(dialog)
+            if answer is UnfinishedAnswer.LATER or conversation is not screen.conversation:
+                return True
+            time = conversation.time
+            complete = answer is UnfinishedAnswer.COMPLETE
+            ending = time.complete(unfinished) if complete else time.take_back(unfinished)
+            execution = await self._while_shown(lambda progress, stop: ending)
+            await show_again(screen)
+            self._say_outcome(_settled_words(execution, complete=complete), execution)
+        return True
+
+    async def _travel(self, look: Callable[[TimeTravel], Awaitable[Journey]], scope: Scope | None) -> None:
+        screen = self._screen
+        self._writable()
+        async with self._alone():
+            if not await opening.may_leave(screen):
+                return
+            conversation = self._writable()
+            journey = await look(conversation.time)
+            if scope is None:
+                scope = await self._asked(conversation, journey)
+            if scope is None or conversation is not screen.conversation:
+                return
+            arrival = await self._gone(conversation, journey, scope)
+            if arrival.question is not None:
+                screen.pane.put_before(arrival.question)
+            await show_again(screen)
+            self._say_outcome(arrival.line, arrival.files)
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """One move at a time, and no turn begins meanwhile: prompts wait until it is over."""
+        screen, turns = self._screen, self._screen.turns
+        async with self._moving:
+            turns.paused = True
+            try:
+                yield
+            finally:
+                turns.paused = False
+                for prompt in [] if turns.queue.held or turns.busy else turns.queue.take_all():
+                    screen.send_prompt(prompt)
+
+    async def _asked(self, conversation: Conversation, journey: Journey) -> Scope | None:
+        """What goes there; None when nothing is to."""
+        from local_agent.domain.moves import Scope
+
+        if not journey.asks:
+            return Scope.CONVERSATION
+        from local_agent.tui.screens.journey import JourneyDialog
+
+        compare = partial(CheckpointsOf(conversation).compare, back=True)
+        dialog = JourneyDialog(journey.landing, journey.files, compare, glyphs=self._screen.glyphs)
+        return (await self._screen.app.push_screen_wait(dialog)).scope
+
+    async def _gone(self, conversation: Conversation, journey: Journey, scope: Scope) -> Arrival:
+        time = conversation.time
+        if not (scope.moves_files and journey.files.steps):
+            return await time.go(journey, scope)
+        return await self._while_shown(lambda progress, stop: time.go(journey, scope, progress, stop))
+
+    async def _while_shown(self, work: Callable[[Progress, asyncio.Event], Awaitable[DoneT]]) -> DoneT:
+        """Do what changes files behind a screen that tells how far it is."""
+        from local_agent.tui.screens.restoring import RestoringScreen
+
+        stop = asyncio.Event()
+        shown = RestoringScreen(PUTTING_BACK, stop, glyphs=self._screen.glyphs)
+        working = asyncio.ensure_future(work(shown.note, stop))
+        working.add_done_callback(lambda done: shown.end())
+        await self._screen.app.push_screen_wait(shown)
+        return await working
+
+    async def _fork(self, checkpoint: Checkpoint) -> None:
+        screen, conversation = self._screen, self._writable()
+        if screen.runtime is None or not await opening.may_leave(screen):
+            return
+        if checkpoint.entry_id is None:
+            raise UsageError(f"Nothing was asked before checkpoint {checkpoint.id}.", "Begin anew with /new.")
+        fork = await screen.runtime.fork(conversation.handle, at=checkpoint.entry_id)
+        await screen.open_session(fork.handle)
+        if screen.conversation is not None and screen.conversation.handle == fork.handle:
+            screen.notify_line(f"A fork of {conversation.handle}, from checkpoint {checkpoint.id}.")
+
+    def _say_outcome(self, line: str, files: Execution | None) -> None:
+        receipt = files.receipt if files is not None else None
+        whole = files is None or (receipt is not None and receipt.status == "ok")
+        self._screen.notify_line(line, "information" if whole else "warning")
+
+    def _conversation(self) -> Conversation:
+        if self._screen.conversation is None:
+            raise UsageError("The database is still being opened: one moment.")
+        return self._screen.conversation
+
+    def _writable(self) -> Conversation:
+        conversation = self._conversation()
+        if conversation.read_only or (self._screen.runtime is not None and not self._screen.runtime.writable):
+            raise UsageError("This session is open read-only.", "Only the one who writes it can move it.")
+        return conversation
+
+
+class CheckpointsOf:
+    """The checkpoints of one conversation, and what became of its files."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    async def checkpoints(self, before: int | None, limit: int) -> Sequence[Checkpoint]:
+        return await self._conversation.time.checkpoints(before, limit)
+
+    async def files_since(self, checkpoint: Checkpoint) -> FilePlan:
+        return await self._conversation.time.files_since(checkpoint)
+
+    async def leading_to(self, entry_id: int, count: int) -> Slice:
+        return await self._conversation.time.leading_to(entry_id, count)
+
+    async def compare(self, paths: Sequence[PlannedPath], *, back: bool = False) -> str:
+        from local_agent.tools.restoring.compared import compared
+
+        return await asyncio.to_thread(compared, self._conversation.hands.toolbox.folder, paths, back=back)
+
+
+async def offer_to_settle(screen: ChatScreen, conversation: Conversation) -> None:
+    """Ask about a restore that a dead process left half done, once its session is open again."""
+    from local_agent.domain.errors import LocalAgentError
+
+    try:
+        if conversation is screen.conversation and await conversation.time.unfinished() is not None:
+            await screen.travelling.settle()
+    except LocalAgentError as error:
+        screen.notify_line(str(error), "error")
 
 
 async def show_again(screen: ChatScreen) -> None:
@@ -28,3 +235,9 @@ async def show_again(screen: ChatScreen) -> None:
     else:
         await screen.greeting.begin()
     screen.show_facts()
+
+
+def _settled_words(execution: Execution, *, complete: bool) -> str:
+    what = "The restore is complete" if complete else "The restore is taken back"
+    summary = one_line(execution.receipt.summary) if execution.receipt is not None else ""
+    return f"{what}: {summary}." if summary else f"{what}."

@@ -1,7 +1,7 @@
 """Enters all commands into the table: the order of these modules is the one in which they are shown."""
 
 from local_agent.tui.commands import builtin, models, mode, recovery  # isort: skip
-from local_agent.tui.commands import reading, composing, files, copying, settings, working  # isort: skip
+from local_agent.tui.commands import reading, composing, files, copying, settings, working, time  # isort: skip
 
 __all__ = [
     "builtin",
@@ -13,5 +13,6 @@ __all__ = [
     "reading",
     "recovery",
     "settings",
+    "time",
     "working",
 ]

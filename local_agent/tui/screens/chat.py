@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from local_agent.tui.prompt.attaching import Attaching
     from local_agent.tui.tools.tooling import Tooling
     from local_agent.tui.tools.waiting import WaitingPanel
+    from local_agent.tui.travelling import Travelling
     from local_agent.tui.widgets.queue_strip import QueueStrip
     from local_agent.tui.working import Working
 
@@ -120,6 +121,13 @@ class ChatScreen(Doors):
         from local_agent.tui.working import Working  # not before the first paint
 
         return Working(self)
+
+    @cached_property
+    def travelling(self) -> Travelling:
+        """Goes back and forth in the conversation."""
+        from local_agent.tui.travelling import Travelling  # not before the first paint
+
+        return Travelling(self)
 
     @property
     def busy(self) -> bool:

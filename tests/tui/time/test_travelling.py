@@ -1,0 +1,190 @@
+"""Checkpoints, restore, undo and redo in the whole program, with tools that write files."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from local_agent.domain.modes import Mode
+from local_agent.tui.screens.checkpoints import CheckpointsScreen
+from local_agent.tui.screens.journey import JourneyDialog
+from local_agent.tui.screens.stop_turn import StopTurnDialog
+from local_agent.tui.screens.viewer import ViewerScreen
+from local_agent.tui.widgets.welcome import WelcomeView
+from tests.support.ollama_server import OllamaServer, Turn, call
+from tests.tui.chatting import Chat, chatting
+from tests.tui.pilots import listening, screen_text, until
+
+
+def writes(text: str, name: str = "note.txt") -> Turn:
+    return Turn(call("write", {"path": name, "content": text}))
+
+
+@asynccontextmanager
+async def talk(
+    home: Path, server: OllamaServer, size: tuple[int, int] = (100, 30), **options: object
+) -> AsyncIterator[tuple[Chat, Path]]:
+    """A conversation in which edits run without a question, and its folder."""
+    async with chatting(home, server.url, size=size, **options) as chat:
+        await chat.ready()
+        assert chat.screen.conversation is not None
+        await chat.screen.conversation.set_mode(Mode.AUTO)
+        yield chat, home.parent / "api-server"
+
+
+async def said(chat: Chat, words: str) -> None:
+    """Wait until it stands somewhere on screen, however it is broken."""
+    await until(chat.pilot, lambda: words in " ".join(screen_text(chat.pilot).split()))
+
+
+async def asked(chat: Chat) -> JourneyDialog:
+    await listening(chat.pilot, JourneyDialog)
+    assert isinstance(chat.app.screen, JourneyDialog)
+    return chat.app.screen
+
+
+async def test_a_checkpoint_is_restored_with_its_files_and_that_is_undone(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script(writes("one\n"), "First.", writes("two\n"), "Second.", writes("new", "b.txt"), "Third.")
+    async with talk(home, server) as (chat, folder):
+        note, other = folder / "note.txt", folder / "b.txt"
+        await chat.send("write one")
+        await chat.answered(1)
+        await chat.send("/checkpoint before two")
+        await said(chat, "Checkpoint 1 · before two · 2 messages. Back to it: /restore 1")
+        await chat.send("write two")
+        await chat.answered(2)
+        await chat.send("write b")
+        await chat.answered(3)
+
+        await chat.send("/restore 1")
+        dialog = await asked(chat)
+        text = screen_text(chat.pilot)
+        assert "2 files are not as they were then." in text
+        assert "change back  note.txt" in text and "remove       b.txt" in text
+        await chat.pilot.press("escape")
+        await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+        assert chat.replies == ["First.", "Second.", "Third."] and note.read_text() == "two\n"
+
+        await chat.send("/restore 1")
+        dialog = await asked(chat)
+        await chat.pilot.press("down", "down", "down", "down", "v")
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, ViewerScreen))
+        await until(
+            chat.pilot, lambda: "-two" in screen_text(chat.pilot) and "+one" in screen_text(chat.pilot)
+        )
+        await chat.pilot.press("escape")
+        await until(chat.pilot, lambda: chat.app.screen is dialog)
+        await chat.pilot.press("b", "enter")
+        await until(chat.pilot, lambda: chat.replies == ["First."])
+        assert note.read_text() == "one\n" and not other.exists()
+        await said(chat, "/undo takes it back.")
+
+        await chat.send("/undo --both")
+        await until(chat.pilot, lambda: chat.replies == ["First.", "Second.", "Third."])
+        assert note.read_text() == "two\n" and other.read_text() == "new"
+        await chat.send("/redo --files")
+        await until(chat.pilot, lambda: note.read_text() == "one\n" and not other.exists())
+        assert chat.replies == ["First.", "Second.", "Third."]
+
+
+async def test_an_undone_question_returns_to_the_composer_and_is_sent_again(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("First.", writes("two\n"), "Second.", "Again.")
+    async with talk(home, server, (30, 12)) as (chat, folder):
+        await chat.send("say one")
+        await chat.answered(1)
+        await chat.send("write two")
+        await chat.answered(2)
+        (folder / "note.txt").write_text("mine\n")
+        chat.screen.action_command("/undo")
+        await asked(chat)
+        await until(chat.pilot, lambda: "keep" in screen_text(chat.pilot))
+        await chat.pilot.press("3", "enter")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "write two")
+        await until(chat.pilot, lambda: chat.replies == ["First."])
+        assert (folder / "note.txt").read_text() == "mine\n"
+        await chat.pilot.press("enter")
+        await until(chat.pilot, lambda: chat.replies == ["First.", "Again."] and not chat.screen.busy)
+        assert [m["content"] for m in server.chats[-1].body["messages"] if m["role"] == "assistant"] == [
+            "First."
+        ]
+
+
+async def test_an_undo_of_the_first_turn_leaves_the_welcome_and_what_was_typed(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("First.")
+    async with talk(home, server) as (chat, _):
+        chat.screen.action_command("/undo")
+        await said(chat, "There is no conversation yet. Ask something first.")
+        await chat.send("say one")
+        await chat.answered(1)
+        assert chat.screen.header.facts.used
+        await chat.type("more")
+        chat.screen.action_command("/undo")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "say one\n\nmore")
+        await until(chat.pilot, lambda: not chat.replies and chat.screen.query(WelcomeView))
+        assert chat.screen.header.facts.used is None
+        chat.screen.action_command("/undo")
+        await until(chat.pilot, lambda: any("undo" in remark for remark in chat.remarks))
+        chat.screen.action_command("/redo")
+        await until(chat.pilot, lambda: chat.replies == ["First."] and not chat.screen.query(WelcomeView))
+        assert chat.screen.composer.text == "say one\n\nmore"
+
+
+async def test_a_running_turn_is_stopped_first_or_left_alone(home: Path, server: OllamaServer) -> None:
+    server.script("First.", Turn("Seco", hang=True))
+    async with talk(home, server) as (chat, _):
+        await chat.send("say one")
+        await chat.answered(1)
+        await chat.send("say two")
+        await until(chat.pilot, lambda: chat.replies[-1:] == ["Seco"])
+        chat.screen.action_command("/undo")
+        await listening(chat.pilot, StopTurnDialog)
+        await chat.pilot.press("escape")
+        await until(chat.pilot, lambda: chat.app.screen is chat.screen)
+        assert chat.screen.busy and chat.replies == ["First.", "Seco"]
+        chat.screen.action_command("/undo")
+        await listening(chat.pilot, StopTurnDialog)
+        await chat.pilot.press("s")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "say two")
+        await until(chat.pilot, lambda: chat.replies == ["First."] and not chat.screen.busy)
+
+
+async def test_checkpoints_are_listed_compared_and_forked_from(home: Path, server: OllamaServer) -> None:
+    server.script(writes("one\n"), "First.", writes("two\n"), "Second.")
+    async with talk(home, server) as (chat, folder):
+        await chat.send("write one")
+        await chat.answered(1)
+        await chat.send("/checkpoint")
+        await said(chat, "Checkpoint 1 · 2 messages.")
+        await chat.send("write two")
+        await chat.answered(2)
+        await chat.send("/checkpoint later")
+        await said(chat, "Checkpoint 2 · later · 4 messages.")
+        first = chat.screen.conversation.handle
+        await chat.send("/checkpoints")
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, CheckpointsScreen))
+        await said(chat, "1 file")
+        await chat.pilot.press("d")
+        await said(chat, "No file has changed since checkpoint 2.")
+        await chat.pilot.press("down", "d")
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, ViewerScreen))
+        await until(
+            chat.pilot, lambda: "-one" in screen_text(chat.pilot) and "+two" in screen_text(chat.pilot)
+        )
+        await chat.pilot.press("escape")
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, CheckpointsScreen))
+        await said(chat, "First.")
+        assert "Second." not in screen_text(chat.pilot)
+        await chat.pilot.press("f")
+        await until(chat.pilot, lambda: chat.screen.conversation.handle not in ("", first))
+        await until(chat.pilot, lambda: chat.replies == ["First."])
+        assert (folder / "note.txt").read_text() == "two\n"
+        await chat.send("/restore 2")
+        await until(chat.pilot, lambda: any("checkpoint 2" in remark for remark in chat.remarks))
+        assert chat.replies == ["First."]
