@@ -72,4 +72,6 @@ def receipt(result: ToolResult, seconds: float | None) -> Receipt:
         size=result.size,
         output=result.output,
         diff=result.diff,
+        sizes=result.sizes,
+        unscanned=result.unscanned,
     )

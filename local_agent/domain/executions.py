@@ -16,7 +16,7 @@ from local_agent.domain.ledger import (
     may_follow,
     new_execution_id,
 )
-from local_agent.domain.tools import Effect
+from local_agent.domain.tools import Effect, Sizes
 
 _LOOKED_INTO = "The outcome of this call was not known at first. It was looked into since:"
 NOTES: Mapping[Observation, str] = {
@@ -31,7 +31,7 @@ NOT_RUN = "Cancelled: this call was not run."
 CUT_OFF = "Cancelled: the program ended while this call ran. It changed nothing."
 """Results of calls that a dead process left open."""
 
-BOUNDS = {"summary": 500, "excerpt": 2_000, "diff": 200_000}
+BOUNDS = {"summary": 500, "excerpt": 2_000, "diff": 200_000, "unscanned": 500}
 """Characters of a receipt that are kept."""
 
 
@@ -72,8 +72,22 @@ def receipt_of(detail: Mapping[str, object]) -> Receipt | None:
             "diff": str(diff),
             "excerpt": str(excerpt),
         }:
-            return Receipt(status, summary, exit_code, seconds, size, output, diff, excerpt)
+            sizes, unscanned = _sizes(detail.get("sizes")), detail.get("unscanned")
+            said = unscanned if isinstance(unscanned, str) else ""
+            return Receipt(status, summary, exit_code, seconds, size, output, diff, excerpt, sizes, said)
     return None
+
+
+def _sizes(rows: object) -> tuple[Sizes, ...]:
+    """All of them, or none: each belongs to the change at its place."""
+    found = []
+    for row in rows if isinstance(rows, list | tuple) else ():
+        match row:
+            case [int() | None as before, int() | None as after, bool(kept)]:
+                found.append(Sizes(before, after, kept))
+            case _:
+                return ()
+    return tuple(found)
 
 
 def advanced(execution: Execution, event: LedgerEvent) -> Execution:

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from local_agent.domain.entries import Origin
 from local_agent.domain.text import one_line
-from local_agent.domain.tools import Effect, FileChange
+from local_agent.domain.tools import Effect, FileChange, Sizes
 
 TARGET_READ = 2_000
 TARGET_SHOWN = 200
@@ -121,6 +121,10 @@ class Receipt:
     diff: str = ""
     excerpt: str = ""
     """The beginning of the result's text, from which a lost result is written again."""
+    sizes: tuple[Sizes, ...] = ()
+    """Of the changes, one each, where they are known."""
+    unscanned: str = ""
+    """What is not known of the files that a command changed, and why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from local_agent.domain.entries import ToolCall
 
@@ -64,6 +64,8 @@ class ToolSpec:
 
 FOLDER = "folder"
 """What stands in the place of a SHA-256 for a path that is a folder."""
+UNKNOWN = "unknown"
+"""What stands there for a file that nobody has read: it never equals a content, nor is one kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ class FileState:
     """What is at a path at one moment. Without a digest there is nothing."""
 
     digest: str = ""
-    """SHA-256 of a file's content, of a link's target behind ``link to ``; ``FOLDER``; empty for nothing."""
+    """SHA-256 of a file's content, of a link's target behind ``link to ``; ``FOLDER``; ``UNKNOWN``; empty for
+    nothing.
+    """
     mode: int | None = None
     """``st_mode``: permissions, and the bits that say file, link or folder. None where it is not known."""
 
@@ -101,7 +105,7 @@ class FileChange:
     kind: str
     """``created``, ``changed``, ``removed``, ``folder`` (made)."""
     before: str = ""
-    """SHA-256 of the content; empty when there was no file."""
+    """SHA-256 of the content, or ``UNKNOWN``; empty when there was no file."""
     after: str = ""
     mode_before: int | None = None
     """``st_mode``; of what was written by earlier versions permission bits alone."""
@@ -118,6 +122,16 @@ class FileChange:
     def state_after(self) -> FileState:
         """What is there now."""
         return FileState(FOLDER if self.kind == FOLDER else self.after, self.mode_after)
+
+
+class Sizes(NamedTuple):
+    """How large a changed file was and is."""
+
+    before: int | None
+    """Bytes; None where there was no file."""
+    after: int | None
+    kept: bool
+    """Whether what it held before was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +173,10 @@ class ToolResult:
     """Digest of the whole output in the object store where ``text`` is a part of it."""
     diff: str = ""
     changes: tuple[FileChange, ...] = ()
+    sizes: tuple[Sizes, ...] = ()
+    """Of ``changes``, one each, where they are known."""
+    unscanned: str = ""
+    """What is not known of the files that a command changed, and why."""
 
 
 class ToolFailed(Exception):
