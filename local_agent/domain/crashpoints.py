@@ -7,14 +7,19 @@ import signal
 from typing import Literal, get_args
 
 CommitName = Literal[
+    "checkpoint.make",
+    "compaction.commit",
     "draft.save",
     "draft.take",
+    "head.travel",
     "lease.hold",
     "lease.release",
     "lease.take_over",
     "ledger.repair",
     "ledger.settle",
     "reply.keep",
+    "restore.end",
+    "restore.take_back",
     "session.change",
     "session.create",
     "session.fork",

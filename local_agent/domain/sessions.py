@@ -69,6 +69,8 @@ class SessionInfo:
     holder: Holder | None = None
     forked_from: str = ""
     """The handle of the session that this one is a fork of."""
+    branches: int = 1
+    """Ends of its tree that a person left behind, the present one included."""
 
     @property
     def place(self) -> ListPlace:

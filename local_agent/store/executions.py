@@ -180,6 +180,9 @@ def _bare(
 ) -> Execution:
     """The execution before its first event."""
     call = calls[row.call_number] if 0 <= row.call_number < len(calls) else None
+    # What no entry asks for has its arguments in the facts of its start.
+    arguments = call.arguments if call is not None else {}
+    asked = call is not None or not row.entry_id
     evidence, whole = next((_evidence(each) for each in findings), (None, True))
     known = row.effect in _EFFECTS and row.origin in _ORIGINS
     return Execution(
@@ -189,16 +192,13 @@ def _bare(
         entry_id=row.entry_id,
         call_number=row.call_number,
         tool=row.tool,
-        arguments=call.arguments if call is not None else {},
+        arguments=arguments,
         effect=_EFFECTS.get(row.effect, Effect.UNKNOWN),
         origin=_ORIGINS.get(row.origin, Origin.MODEL),
         recovered=row.recovered,
-        changes=tuple(
-            FileChange(each.path, each.kind, each.before_digest, each.after_digest, each.mode_before)
-            for each in changes
-        ),
+        changes=tuple(change_of(each) for each in changes),
         evidence=evidence,
-        readable=whole and known and call is not None and digest_of(call.arguments) == row.arguments_digest,
+        readable=whole and known and asked and digest_of(arguments) == row.arguments_digest,
     )
 
 
@@ -213,7 +213,16 @@ def _folded(execution: Execution, events: Sequence[ExecutionEventRow]) -> Execut
         execution = advanced(replace(execution, readable=execution.readable and fits), event)
         before = event.kind
     whole = before is not None and (not execution.ended or execution.receipt is not None)
+    if not execution.entry_id:
+        execution = replace(execution, arguments={"to": execution.facts.get("what", "")})
     return replace(execution, readable=execution.readable and whole)
+
+
+def change_of(row: FileChangeRow) -> FileChange:
+    """The change that a row holds."""
+    return FileChange(
+        row.path, row.kind, row.before_digest, row.after_digest, row.mode_before, row.mode_after
+    )
 
 
 def event_of(row: ExecutionEventRow) -> LedgerEvent | None:

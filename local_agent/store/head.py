@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from local_agent.domain.entries import Entry
-from local_agent.store.models import HeadMoveRow, SessionRow
+from local_agent.domain.entries import Entry, Kind
+from local_agent.domain.moves import Cause
+from local_agent.store import measures, moves
+from local_agent.store.models import SessionRow
 
 
-def move(db: Session, entry: Entry, cause: str = "turn") -> None:
+def move(db: Session, entry: Entry, cause: Cause = Cause.TURN) -> None:
     """Move the head of the session that wrote ``entry`` to it."""
     session = db.get_one(SessionRow, entry.session_id)
-    newest = db.scalar(select(func.max(HeadMoveRow.number)).where(HeadMoveRow.session_id == session.id))
-    db.add(
-        HeadMoveRow(
-            session_id=session.id,
-            number=(newest or 0) + 1,
-            from_entry=session.head,
-            to_entry=entry.id,
-            cause=cause,
-            turn_id=entry.turn_id,
-            created_at=entry.created_at,
-        )
-    )
-    session.head = entry.id
+    begins = entry.kind is not Kind.ASSISTANT
+    if begins and measures.begins_branch(db, session.id, entry.parent, entry.id, session.fork_entry):
+        session.branch_count += 1
+    before = measures.messages(db, entry.parent)
+    messages = before + (entry.kind in measures.COUNTED)
+    moves.record(db, session, entry.id, cause, entry.created_at, messages=messages, turn_id=entry.turn_id)
     touch(db, entry)
 
 

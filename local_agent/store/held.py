@@ -17,14 +17,16 @@ from local_agent.domain.sessions import SessionInfo
 from local_agent.store import drafts, history, leases, sessions, turns
 from local_agent.store.gateway import Gateway
 from local_agent.store.held_calls import HeldCalls
+from local_agent.store.held_moves import HeldMoves
 from local_agent.store.leases import Lease
+from local_agent.store.models import SessionRow
 
 T = TypeVar("T")
 
 RELEASE_SECONDS = 1.0
 
 
-class HeldSession(HeldCalls):
+class HeldSession(HeldCalls, HeldMoves):
     """Implements ``domain.ports.Journal`` for one session; writes raise ``LeaseLost`` once it was taken over.
 
     ``interrupted`` is the turn in which the process that held it before died.
@@ -49,13 +51,13 @@ class HeldSession(HeldCalls):
 
         unsent = opening.unsent() if opening.unsent is not None else None
 
-        def work(db: Session) -> OpenTurn:
+        def work(db: Session) -> tuple[OpenTurn, int]:
             if unsent is not None:
                 drafts.save(db, self.info.workspace_root, self.info.id, unsent)
-            return turns.begin(db, self.info.id, self.info.handle, opening)
+            return turns.begin(db, self.info.id, self.info.handle, opening), self._branches(db)
 
-        turn = await self._write(work, "turn.begin")
-        self._moved_to(turn.question)
+        turn, branches = await self._write(work, "turn.begin")
+        self._moved_to(turn.question, branches)
         self.info = replace(self.info, turn_count=self.info.turn_count + 1)
         return turn
 
@@ -79,8 +81,12 @@ class HeldSession(HeldCalls):
 
     async def mark(self, parent: int | None, text: str) -> int:
         """Put a marker behind ``parent`` and move the head to it; its id."""
-        entry = await self._write(lambda db: turns.mark(db, self.info.id, parent, text), "session.mark")
-        self._moved_to(entry)
+
+        def work(db: Session) -> tuple[Entry, int]:
+            return turns.mark(db, self.info.id, parent, text), self._branches(db)
+
+        entry, branches = await self._write(work, "session.mark")
+        self._moved_to(entry, branches)
         return entry.id
 
     async def set_model(self, model: str, pinned: bool) -> None:
@@ -124,5 +130,14 @@ class HeldSession(HeldCalls):
 
         return await self._gateway.write(unit, name)
 
-    def _moved_to(self, entry: Entry) -> None:
-        self.info = replace(self.info, head=entry.id, last_entry=entry.id, last_activity=entry.created_at)
+    def _branches(self, db: Session) -> int:
+        return db.get_one(SessionRow, self.info.id).branch_count + 1
+
+    def _moved_to(self, entry: Entry, branches: int = 0) -> None:
+        self.info = replace(
+            self.info,
+            head=entry.id,
+            last_entry=entry.id,
+            last_activity=entry.created_at,
+            branches=branches or self.info.branches,
+        )

@@ -52,24 +52,32 @@ def request(
     """Write an execution for each call of an entry that was just inserted, and that it was requested."""
     found = new_executions(entry, effects, ids)
     for each in found:
-        db.add(
-            ExecutionRow(
-                id=each.id,
-                session_id=each.session_id,
-                turn_id=each.turn_id,
-                entry_id=each.entry_id,
-                call_number=each.call_number,
-                tool=each.tool,
-                effect=each.effect,
-                origin=each.origin,
-                recovered=each.recovered,
-                arguments_digest=digest_of(each.arguments),
-            )
-        )
-        # Executions are numbered in call order.
-        db.flush()
-        _add(db, each, LedgerEvent(EventKind.REQUESTED, {}, each.requested_at))
+        request_one(db, each)
     return found
+
+
+def request_one(db: Session, execution: Execution) -> None:
+    """Write an execution, and that it was requested. Of one that no entry asks for the ids of turn and
+    entry are 0.
+    """
+    called = execution.entry_id != 0
+    db.add(
+        ExecutionRow(
+            id=execution.id,
+            session_id=execution.session_id,
+            turn_id=execution.turn_id if called else None,
+            entry_id=execution.entry_id if called else None,
+            call_number=execution.call_number if called else None,
+            tool=execution.tool,
+            effect=execution.effect,
+            origin=execution.origin,
+            recovered=execution.recovered,
+            arguments_digest=digest_of(execution.arguments if called else {}),
+        )
+    )
+    # Executions are numbered in call order.
+    db.flush()
+    _add(db, execution, LedgerEvent(EventKind.REQUESTED, {}, execution.requested_at))
 
 
 def note(
@@ -103,27 +111,47 @@ def finish(
     """Add a terminal event with what was changed and the result. An uncertain end has no result yet: its
     entry is stored nowhere and has the id 0.
     """
+    found = end(db, session_id, execution, kind, receipt, changes, at, text)
+    entry = result_entry(found, text, origin, found.ended_at)
+    if kind is not EventKind.OUTCOME_UNKNOWN:
+        entry = insert_entry(db, entry)
+        head.touch(db, entry)
+    return found, entry
+
+
+def end(
+    db: Session,
+    session_id: int,
+    execution: Execution,
+    kind: EventKind,
+    receipt: Receipt,
+    changes: Sequence[FileChange],
+    at: str = "",
+    text: str = "",
+) -> Execution:
+    """Add a terminal event with what was changed, and no result."""
     event = LedgerEvent(kind, asdict(bounded(receipt, text)), at or utc_now())
     stored = _as_stored(db, session_id, execution, kind)
-    number = _add(db, stored, event)
+    write_changes(db, execution.id, _add(db, stored, event), changes)
+    return replace(advanced(stored, event), changes=tuple(changes))
+
+
+def write_changes(db: Session, execution_id: str, event_number: int, changes: Sequence[FileChange]) -> None:
+    """What an execution did to files, under the event that tells of its end."""
     for place, change in enumerate(changes):
         db.add(
             FileChangeRow(
-                event_number=number,
+                event_number=event_number,
                 place=place,
-                execution_id=execution.id,
+                execution_id=execution_id,
                 path=change.path,
                 kind=change.kind,
                 before_digest=change.before,
                 after_digest=change.after,
                 mode_before=change.mode_before,
+                mode_after=change.mode_after,
             )
         )
-    entry = result_entry(stored, text, origin, event.at)
-    if kind is not EventKind.OUTCOME_UNKNOWN:
-        entry = insert_entry(db, entry)
-        head.touch(db, entry)
-    return replace(advanced(stored, event), changes=tuple(changes)), entry
 
 
 def close(db: Session, session_id: int, turn_ids: Sequence[int], at: str) -> None:

@@ -64,6 +64,7 @@ class SessionRow(Base):
     last_activity: Mapped[str]
     last_entry: Mapped[int]
     turn_count: Mapped[int]
+    branch_count: Mapped[int] = mapped_column(default=0)
 
 
 class PromptTextRow(Base):
@@ -153,9 +154,12 @@ class OpenReplyRow(Base):
 
 
 class HeadMoveRow(Base):
-    """Append only: triggers refuse UPDATE and DELETE."""
+    """Append only: triggers refuse UPDATE and DELETE. What ``moves`` says of the last five is unknown, and
+    None, in rows that were written before there was undo.
+    """
 
     __tablename__ = "head_moves"
+    __table_args__ = (Index("head_moves_to_entry", "to_entry", "session_id", "number"),)
 
     session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
@@ -164,6 +168,11 @@ class HeadMoveRow(Base):
     cause: Mapped[str]
     turn_id: Mapped[int | None] = mapped_column(Whole(None), ForeignKey("turns.id"))
     created_at: Mapped[str]
+    ledger_number: Mapped[int | None] = mapped_column(Whole(None))
+    messages: Mapped[int | None] = mapped_column(Whole(None))
+    step: Mapped[int | None] = mapped_column(Whole(None))
+    undo_below: Mapped[int | None] = mapped_column(Whole(None))
+    redo_below: Mapped[int | None] = mapped_column(Whole(None))
 
 
 class LeaseRow(Base):
@@ -229,12 +238,13 @@ class ExecutionRow(Base):
         UniqueConstraint("entry_id", "call_number", name="executions_of_call"),
         Index("executions_of_session", "session_id"),
         Index("executions_of_turn", "turn_id"),
+        Index("executions_without_call", "session_id", sqlite_where=text("entry_id IS NULL")),
     )
 
     number: Mapped[int] = mapped_column(primary_key=True)
     id: Mapped[str]
     session_id: Mapped[int] = mapped_column(ForeignKey("sessions.id"))
-    # What is not done by a call, such as putting files back, will have none of these three.
+    # What is not done by a call, such as putting files back, has none of these three.
     turn_id: Mapped[int] = mapped_column(ForeignKey("turns.id"), nullable=True)
     entry_id: Mapped[int] = mapped_column(ForeignKey("entries.id"), nullable=True)
     call_number: Mapped[int] = mapped_column(nullable=True)
@@ -298,6 +308,7 @@ class FileChangeRow(Base):
     before_digest: Mapped[str]
     after_digest: Mapped[str]
     mode_before: Mapped[int | None] = mapped_column(Whole(None))
+    mode_after: Mapped[int | None] = mapped_column(Whole(None))
 
 
 class MigrationRow(Base):

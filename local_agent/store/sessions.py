@@ -151,6 +151,7 @@ def _info(
         uncertain_count=uncertain_count + (left_open if holder is None else 0),
         holder=holder,
         forked_from=parent or "",
+        branches=row.branch_count + 1,
     )
 
 

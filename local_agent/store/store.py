@@ -29,10 +29,11 @@ from local_agent.store.migrate import migrate, update_pending
 from local_agent.store.patience import Patience
 from local_agent.store.private_copy import PrivateCopy
 from local_agent.store.revisions import migrations_folder, newest_schema, schema_number, shipped
+from local_agent.store.time_reads import TimeReads
 from local_agent.store.transcripts import Transcripts
 
 
-class Store(Catalogue, Transcripts, Calls):
+class Store(Catalogue, Transcripts, Calls, TimeReads):
     """All sessions of one user. Reads see committed rows; every write is one transaction."""
 
     def __init__(

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin, Turn, TurnStatus, Usage
 from local_agent.domain.ledger import Execution
+from local_agent.domain.moves import Cause
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
 from local_agent.domain.tools import Effect
 from local_agent.store import error_trail, head, ledger
@@ -155,7 +156,7 @@ def mark(db: Session, session_id: int, parent: int | None, text: str) -> Entry:
         created_at=utc_now(),
     )
     entry = insert_entry(db, marker)
-    head.move(db, entry, "marker")
+    head.move(db, entry, Cause.MARKER)
     return entry
 
 
