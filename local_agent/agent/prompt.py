@@ -16,6 +16,7 @@ INSTRUCTIONS_FILE = "AGENTS.md"
 INSTRUCTIONS_LIMIT = 16 * 1024
 """Bytes of the instructions file that are sent at most."""
 
+_SAYS = f"\n\nThe folder's {INSTRUCTIONS_FILE} says:\n\n"
 _DATE = "Date: "
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SYSTEMS = {"Darwin": "macOS"}
@@ -60,7 +61,13 @@ def system_prompt(folder: Path, *, limit: int = INSTRUCTIONS_LIMIT, tools: bool 
     instructions = read_instructions(folder, limit)
     if not instructions:
         return role
-    return f"{role}\n\nThe folder's {INSTRUCTIONS_FILE} says:\n\n{instructions}"
+    return f"{role}{_SAYS}{instructions}"
+
+
+def role_and_instructions(prompt: str) -> tuple[str, str]:
+    """The two parts of a system prompt: what the program says, and what the folder's file does."""
+    role, _, instructions = prompt.partition(_SAYS)
+    return role, instructions
 
 
 def read_instructions(folder: Path, limit: int = INSTRUCTIONS_LIMIT) -> str:

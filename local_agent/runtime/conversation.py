@@ -21,6 +21,7 @@ from local_agent.domain.sessions import Holder, SessionInfo
 from local_agent.domain.thinking import Thinking
 from local_agent.domain.titles import given_title
 from local_agent.runtime.asking import HURRY_SECONDS, Asking
+from local_agent.runtime.context import ContextFacts, gather
 from local_agent.runtime.hands import Hands
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.pictures import Pictures
@@ -28,6 +29,7 @@ from local_agent.runtime.planning import Planner
 from local_agent.runtime.saving_news import News
 from local_agent.runtime.search import Search
 from local_agent.runtime.showing import Showing
+from local_agent.runtime.time_travel import TimeTravel
 from local_agent.store.store import Store
 
 MIRROR_SECONDS = 0.5
@@ -55,6 +57,7 @@ class Conversation:
         self.hands = hands
         self._asking = Asking(store, journal, planner, self.pictures, hands, head)
         self._viewed = viewed
+        self.time = TimeTravel(store, journal, self._asking, hands.restoring, lambda: self.info)
         self.search = Search(store, journal, lambda: (self._session_id, self._asking.head))
         self.notices = notices
 
@@ -145,6 +148,10 @@ class Conversation:
     async def state(self) -> ServerState:
         """Look at the backend that answers here; a resumed conversation may have one of its own."""
         return await self._planner.backend.state()
+
+    async def context(self) -> ContextFacts:
+        """What the next request is made of. Raises ``StoreError`` where that can't be read."""
+        return await gather(self._planner, self._journal, self._asking.head)
 
     async def prepare(self) -> None:
         """Choose model and window now rather than with the first question; never raises for a server."""
