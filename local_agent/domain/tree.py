@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from local_agent.domain.entries import PICTURES_FORGOTTEN, Entry, Kind
+from local_agent.domain.summaries import read_note, within
 
 
 def results_by_call(entries: Iterable[Entry]) -> dict[int, dict[int, Entry]]:
@@ -43,15 +44,16 @@ def words_of(entry: Entry) -> str:
 
 
 def model_facing(path: Sequence[Entry]) -> list[Entry]:
-    """What of a path the model sees: the newest summary, the entries it keeps, and what follows it.
+    """What of a path the model sees: the newest summary, what stays beside it, and what follows it.
 
-    A summary that says nothing (empty, unreadable) replaces nothing.
+    What stays are the turns that were pinned, then the newest ones before the summary. A summary that says nothing (empty, unreadable) replaces nothing.
     """
     newest = next((i for i in range(len(path) - 1, -1, -1) if _summarises(path[i])), None)
     if newest is None:
         return list(path)
     summary = path[newest]
-    kept = [entry for entry in path[:newest] if _is_kept(entry, summary)]
+    pinned = read_note(summary.context).stay
+    kept = [entry for entry in path[:newest] if _is_kept(entry, summary, pinned)]
     return [summary, *kept, *path[newest + 1 :]]
 
 
@@ -59,7 +61,8 @@ def _summarises(entry: Entry) -> bool:
     return entry.kind is Kind.SUMMARY and entry.readable and bool(entry.text.strip())
 
 
-def _is_kept(entry: Entry, summary: Entry) -> bool:
-    if entry.kind is Kind.SUMMARY or summary.kept_from is None:
+def _is_kept(entry: Entry, summary: Entry, pinned: Sequence[tuple[int, int]]) -> bool:
+    if entry.kind is Kind.SUMMARY:
         return False
-    return entry.id >= summary.kept_from
+    recent = summary.kept_from is not None and entry.id >= summary.kept_from
+    return recent or within(entry.id, pinned)

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin
+from local_agent.domain.summaries import read_note, within
 from local_agent.store import attachments
 from local_agent.store.batches import MARKS, batches, rows_of
 from local_agent.store.models import EntryRow
@@ -117,14 +118,22 @@ def walk(
 
 
 def walk_model_facing(db: Session, leaf: int) -> list[Node]:
-    """What of a path requests are built from, newest first: down to what the newest summary keeps."""
+    """What of a path requests are built from, newest first: down to what the newest summary keeps, and the
+    older turns that stay with it.
+    """
     nodes = walk(db, leaf, stop=Kind.SUMMARY)
     if not nodes or nodes[-1].kind is not Kind.SUMMARY:
         return nodes
     (summary,) = read(db, nodes[-1:])
-    if summary.kept_from is None and summary.readable:
+    if not summary.readable:
+        return nodes + walk(db, nodes[-1].parent)
+    stay = read_note(summary.context).stay
+    if summary.kept_from is None and not stay:
         return nodes
-    return nodes + walk(db, nodes[-1].parent, floor=summary.kept_from or 0)
+    kept_from = _UNLIMITED if summary.kept_from is None else summary.kept_from
+    floor = min(kept_from, *(first for first, _ in stay)) if stay else kept_from
+    behind = walk(db, nodes[-1].parent, floor=floor)
+    return nodes + [node for node in behind if node.id >= kept_from or within(node.id, stay)]
 
 
 def with_results(db: Session, nodes: Sequence[Node]) -> list[Node]:
