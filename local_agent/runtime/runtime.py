@@ -173,9 +173,11 @@ class Runtime:
         """The last entries of a session, without opening it."""
         return await self._store.tail((await self._store.find(handle)).id, count)
 
-    async def fork(self, handle: str, title: str = "") -> SessionInfo:
-        """Another session from the end of this one's last settled turn, whoever holds it."""
-        return await self._store.fork(handle, title)
+    async def fork(self, handle: str, title: str = "", at: int | None = None) -> SessionInfo:
+        """Another session from an entry of this one's tree, or from the end of its last settled turn,
+        whoever holds it.
+        """
+        return await self._store.fork(handle, title, at)
 
     async def rename(self, handle: str, title: str) -> None:
         """Set a session's title for good."""

@@ -46,9 +46,11 @@ class Catalogue:
         """What lies in the trash, newest first."""
         return await self._gateway.read(lambda db: sessions.trashed(db, workspace_root))
 
-    async def fork(self, handle: str, title: str = "") -> SessionInfo:
-        """Another session that starts at the end of this one's last settled turn; needs no lease."""
-        return await self._gateway.write(lambda db: forks.fork(db, handle, title), "session.fork")
+    async def fork(self, handle: str, title: str = "", at: int | None = None) -> SessionInfo:
+        """Another session that starts at an entry of this one's tree, or at the end of its last settled turn;
+        needs no lease.
+        """
+        return await self._gateway.write(lambda db: forks.fork(db, handle, title, at), "session.fork")
 
     async def rename(self, handle: str, title: str) -> None:
         """Set a title for good; as with the trash, ``SessionHeld`` while another process writes there."""

@@ -9,15 +9,20 @@ from local_agent.domain.entries import Kind, TurnStatus
 from local_agent.domain.errors import StoreError
 from local_agent.domain.handles import new_handle
 from local_agent.domain.sessions import SessionInfo
-from local_agent.store import entries, sessions
+from local_agent.store import branches, entries, sessions
 from local_agent.store.clock import utc_now
 from local_agent.store.models import EntryRow, HeadMoveRow, SessionRow, TurnRow
 
 
-def fork(db: Session, handle: str, title: str) -> SessionInfo:
-    """Fork a session at the end of its last settled turn, whoever holds it; an empty title is the parent's.
+_TO_START_FROM = frozenset({Kind.ASSISTANT, Kind.COMMAND, Kind.SUMMARY})
 
-    Raises ``StoreError`` for one in the trash or without an answer to start from.
+
+def fork(db: Session, handle: str, title: str, at: int | None = None) -> SessionInfo:
+    """Fork a session at an entry of its tree, or at the end of its last settled turn, whoever holds it; an
+    empty title is the parent's.
+
+    Raises ``StoreError`` for one in the trash, without an answer to start from, and for a turn that is not
+    over; ``UsageError`` for an entry of another tree.
     """
     parent = sessions.by_handle(db, handle)
     if parent.trashed:
@@ -25,7 +30,14 @@ def fork(db: Session, handle: str, title: str) -> SessionInfo:
             f"Session {parent.handle} is in the trash.",
             f"Bring it back with: local-agent session untrash {parent.handle}",
         )
+    if at is not None:
+        return insert(db, parent, _settled_place(db, parent.id, at), title, turns=_turns_to(db, at))
     leaf = settled_leaf(db, parent)
+    if leaf is None and parent.turn_count:
+        raise StoreError(
+            f"Session {parent.handle} stands before its first question, so there is nothing to fork.",
+            "Do again what was undone there, or choose a place in its tree: /redo, /tree",
+        )
     if not _answered(db, leaf):
         raise StoreError(
             f"Session {parent.handle} has no finished answer yet, so there is nothing to fork.",
@@ -49,10 +61,16 @@ def settled_leaf(db: Session, session: SessionInfo) -> int | None:
     return newest[0] if newest is not None else session.fork_entry
 
 
-def insert(db: Session, parent: SessionInfo, leaf: int | None, title: str) -> SessionInfo:
-    """A session of the parent's folder, model and backend whose head is ``leaf``."""
+def insert(
+    db: Session, parent: SessionInfo, leaf: int | None, title: str, *, turns: int | None = None
+) -> SessionInfo:
+    """A session of the parent's folder, model and backend whose head is ``leaf``; ``turns`` lead to it, or
+    all of the parent's that are over.
+    """
     now = utc_now()
     running = TurnRow.session_id == parent.id, TurnRow.status == TurnStatus.RUNNING
+    if turns is None:
+        turns = parent.turn_count - (db.scalar(select(func.count()).where(*running)) or 0)
     row = SessionRow(
         handle=_free_handle(db),
         title=title or parent.title,
@@ -72,7 +90,7 @@ def insert(db: Session, parent: SessionInfo, leaf: int | None, title: str) -> Se
         last_activity=now,
         # Made now, so it lists before all that was written up to now.
         last_entry=db.scalar(select(func.max(EntryRow.id))) or 0,
-        turn_count=parent.turn_count - (db.scalar(select(func.count()).where(*running)) or 0),
+        turn_count=turns,
     )
     db.add(row)
     db.flush()
@@ -81,7 +99,19 @@ def insert(db: Session, parent: SessionInfo, leaf: int | None, title: str) -> Se
 
 def _answered(db: Session, leaf: int | None) -> bool:
     path = entries.walk(db, leaf, stop=Kind.ASSISTANT)
-    return bool(path) and path[-1].kind is Kind.ASSISTANT
+    return any(node.kind in _TO_START_FROM for node in path)
+
+
+def _settled_place(db: Session, session_id: int, entry_id: int) -> int:
+    node, _ = branches.require_in_tree(db, session_id, entry_id)
+    turn = db.get(TurnRow, node.turn_id) if node.turn_id is not None else None
+    if turn is not None and turn.status == TurnStatus.RUNNING:
+        raise StoreError("That turn is not over yet.", "Fork once it is, or from an earlier message.")
+    return node.id
+
+
+def _turns_to(db: Session, leaf: int) -> int:
+    return sum(node.kind in (Kind.QUESTION, Kind.COMMAND) for node in entries.walk(db, leaf))
 
 
 def _free_handle(db: Session) -> str:
