@@ -13,7 +13,6 @@ from local_agent.store import branches, entries, sessions
 from local_agent.store.clock import utc_now
 from local_agent.store.models import EntryRow, HeadMoveRow, SessionRow, TurnRow
 
-
 _TO_START_FROM = frozenset({Kind.ASSISTANT, Kind.COMMAND, Kind.SUMMARY})
 
 
@@ -31,9 +30,10 @@ def fork(db: Session, handle: str, title: str, at: int | None = None) -> Session
             f"Bring it back with: local-agent session untrash {parent.handle}",
         )
     if at is not None:
-        return insert(db, parent, _settled_place(db, parent.id, at), title, turns=_turns_to(db, at))
+        place = _settled_place(db, parent.id, at)
+        return insert(db, parent, place, title, turns=_turns_to(db, place))
     leaf = settled_leaf(db, parent)
-    if leaf is None and parent.turn_count:
+    if parent.head is None:
         raise StoreError(
             f"Session {parent.handle} stands before its first question, so there is nothing to fork.",
             "Do again what was undone there, or choose a place in its tree: /redo, /tree",
