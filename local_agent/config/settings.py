@@ -145,6 +145,10 @@ class ToolSettings:
     enabled: bool = field(default=True, metadata=_rule("true or false", project=True, project_only=False))
     mode: Literal["NORMAL", "PLAN", "AUTO"] = field(default="NORMAL", metadata=_rule("NORMAL, PLAN or AUTO"))
     sandbox: bool = field(default=True, metadata=_rule("true or false"))
+    history_mib: int = field(
+        default=1024,
+        metadata=_rule("a whole number of MiB from 0 (keep no contents of files) to 1048576", 0, 1_048_576),
+    )
 
 
 @dataclass(frozen=True, slots=True)

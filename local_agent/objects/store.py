@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -73,8 +73,10 @@ class Objects(Protocol):
 class ObjectFolder:
     """Objects as files ``ab/<digest>`` in a folder that only its owner can read. All calls block."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, on_written: Callable[[], None] | None = None) -> None:
+        """``on_written`` is called after each object that was not there before, in the thread that put it."""
         self.folder = folder
+        self._on_written = on_written
         self.written = 0
         """Bytes that were put by this and were not there before."""
 
@@ -86,6 +88,8 @@ class ObjectFolder:
             if not self._renew(path, digest, durable):
                 self._write(path, data, durable)
                 self.written += len(data)
+                if self._on_written is not None:
+                    self._on_written()
         return digest
 
     def settle(self, digests: Iterable[str]) -> None:

@@ -53,7 +53,6 @@ class Asking:
         self._pictures = pictures
         self._hands = hands
         self._agent: Agent | None = None
-        self._question: Entry | None = None
         self._recovered: Counter[str] = Counter()
         """Calls that were found in texts, by the model's digest."""
         self._stop = asyncio.Event()
@@ -66,10 +65,8 @@ class Asking:
     ) -> AsyncGenerator[Event, None]:
         """See ``Conversation.ask``."""
         self._arm()
-        if instead_of is None:
-            return self._asked(prompt, self.head, unsent=unsent)
-        self._planner.forget_told()
-        return self._asked(prompt, instead_of.parent, unsent=unsent)
+        parent = self.head if instead_of is None else instead_of.parent
+        return self._asked(prompt, parent, unsent=unsent)
 
     def run_command(
         self, command: str, unsent: Callable[[], Draft | None] | None = None
@@ -100,11 +97,9 @@ class Asking:
             raise LocalAgentError("A turn is running.", "Stop it with Esc first.")
 
     def moved(self, head: int | None) -> None:
-        """The head was moved to another entry: what was told on the way there counts no more."""
+        """The head was moved to another entry: what was counted on the way there says nothing of it."""
         self.head = head
         self.used_tokens = None
-        self._question = None
-        self._planner.forget_told()
 
     def weigh(self, usage: Usage) -> None:
         """Note what a reply took of the window."""
@@ -134,6 +129,8 @@ class Asking:
         self.busy = True
         try:
             await self._hands.require_settled(parent, self._planner.mode)
+            path = await self._journal.model_path(parent) if parent is not None else ()
+            await asyncio.to_thread(self._planner.retell, path)
             plan = replace(await self._plan(prompt, parent, context), unsent=unsent)
             if plan.mode is Mode.PLAN:
                 plan = replace(plan, uncertain=await self._hands.uncertain(parent))
@@ -192,7 +189,7 @@ class Asking:
     async def _planned(self, prompt: Prompt, parent: int | None, context: str | None) -> TurnPlan:
         note = await self._pictures.admit(prompt, parent)
         plan = await self._planner.plan(prompt.text, parent, context)
-        notices = (*((note,) if note else ()), *plan.notices)
+        notices = (*((note,) if note else ()), *plan.notices, *self._hands.dropped())
         plan = replace(plan, pictures=prompt.pictures, notices=notices)
         refuse_too_large(plan, self._planner.measuring)
         return plan
@@ -201,22 +198,14 @@ class Asking:
         match event:
             case TurnStarted(question=question):
                 self.head = question.id
-                self._question = question
             case ReplyRecorded(reply=reply):
                 self.head = reply.id
-                self._answered()
             case UsageReported(usage=usage):
                 self.weigh(usage)
             case TurnEnded(reply=Entry(id=last)):
                 self.head = last
-                self._answered()
             case _:
                 pass
-
-    def _answered(self) -> None:
-        """A question without an answer is not sent again, nor is what it was given."""
-        if self._question is not None:
-            self._planner.asked(self._question)
 
     async def _last_question(self) -> Entry:
         count = _LOOK_BACK

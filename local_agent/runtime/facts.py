@@ -66,7 +66,7 @@ async def gather_facts(runtime: Runtime, store: Store, conversation: Conversatio
         requests={} if conversation is None else request_facts(conversation.planner),
         authority={} if conversation is None else await authority_facts(conversation),
         backend=_backend(kind, state),
-        database=await store.facts(),
+        database={**await store.facts(), **await runtime.workshop.history.facts()},
         state=state,
         model_info=info,
         notices=runtime.startup_notices,

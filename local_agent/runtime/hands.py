@@ -15,9 +15,10 @@ from local_agent.domain.modes import Mode
 from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import ToolSpec
-from local_agent.objects.store import ObjectFolder, Objects, ObjectsInMemory
 from local_agent.policy.authority import ProjectAuthority
+from local_agent.runtime.history import History
 from local_agent.runtime.recovering import Recovering
+from local_agent.runtime.restoring import Restoring, unfinished_line
 from local_agent.tools.box import Box
 from local_agent.tools.changing.offered import changing_tools
 from local_agent.tools.folder import Folder, result_bytes
@@ -50,7 +51,8 @@ class Workshop:
         self.sandbox = sandbox
         """None where nothing can be confined."""
         self.home = paths.home
-        self.outputs: Objects = ObjectFolder(paths.outputs) if durable else ObjectsInMemory()
+        self.history = History(paths.outputs if durable else None, settings.tools.history_mib)
+        self.outputs = self.history.objects
         self._options = options
         self._paths = paths
         self._specs = self.box(Commands(self.outputs)).specs
@@ -78,7 +80,7 @@ class Workshop:
     def box(self, commands: Commands) -> Box:
         """The tools of one conversation, in the order in which a model is told of them."""
         tools = [*LOOKING, *changing_tools(), *shell_tools(commands, self.sandbox), *TALKING]
-        return Box(Folder(self.root, self.outputs), tools)
+        return Box(Folder(self.root, self.outputs, keeps_contents=self.history.keeps_contents), tools)
 
     def authority(self) -> ProjectAuthority:
         """The rules of one conversation."""
@@ -100,8 +102,11 @@ class Hands:
         self.authority = shop.authority()
         self.sandbox = shop.sandbox
         self.recovering = Recovering(store, journal, shop.home)
+        self.restoring = Restoring(store, journal, self.toolbox.folder)
         self.told: Callable[[str], None] | None = None
         """Hears of jobs that ended."""
+        self.dropped = shop.history.news
+        """See ``History.news``."""
         self._outputs = shop.outputs
         self._store = store
         self._journal = journal
@@ -128,13 +133,19 @@ class Hands:
         return await self._store.pending(info.id if info is not None else None, stored)
 
     async def require_settled(self, leaf: int | None, mode: Mode) -> None:
-        """Raises ``LocalAgentError`` while a turn in ``mode`` is blocked by what is pending.
+        """Raises ``LocalAgentError`` while a turn in ``mode`` is blocked: by what is pending, or by a restore
+        that was cut off.
 
         A PLAN turn can have no effect, so that nothing blocks it.
         """
-        if mode is Mode.PLAN or not (pending := await self.pending(leaf)):
+        if mode is Mode.PLAN:
             return
-        raise blocked(pending, self._journal.info.handle if self._journal.info is not None else "")
+        info = self._journal.info
+        if info is not None and (unfinished := await self.restoring.unfinished(info.id)) is not None:
+            raise unfinished_line(unfinished)
+        if not (pending := await self.pending(leaf)):
+            return
+        raise blocked(pending, info.handle if info is not None else "")
 
     async def uncertain(self, leaf: int | None) -> frozenset[tuple[int, int]]:
         """The same by entry and number of the call, for the model to be told."""

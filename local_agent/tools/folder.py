@@ -50,11 +50,18 @@ class Located:
 class Folder:
     """One conversation's view of its workspace. Its methods block on the disk, never on a pipe."""
 
-    def __init__(self, root: Path, outputs: Objects, result_bytes: int = LEAST_RESULT) -> None:
+    def __init__(
+        self,
+        root: Path,
+        outputs: Objects,
+        result_bytes: int = LEAST_RESULT,
+        *,
+        keeps_contents: bool = True,
+    ) -> None:
         self.root = Path(os.path.realpath(root))
         self.outputs = outputs
         """Where the whole of an output is kept that was cut, and what files held before they were changed."""
-        self.keeps_contents = True
+        self.keeps_contents = keeps_contents
         """Whether the person lets contents of files be kept."""
         self.result_bytes = result_bytes
         """How long a result's text may be; follows the context window."""

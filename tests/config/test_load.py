@@ -37,6 +37,7 @@ VALUES: dict[str, tuple[str, object, str]] = {
     "tools.enabled": ("false", False, "some"),
     "tools.mode": ("PLAN", "PLAN", "yolo"),
     "tools.sandbox": ("false", False, "maybe"),
+    "tools.history_mib": ("0", 0, "-1"),
     "ui.theme": ("moss", "moss", "nord"),
     "ui.glyphs": ("ascii", "ascii", "emoji"),
     "ui.motion": ("reduced", "reduced", "fast"),

@@ -34,6 +34,6 @@ async def _output(conversation: Conversation, call: Call) -> str:
     try:
         data = await conversation.hands.output(receipt.output)
     except LocalAgentError as error:
-        return f"{error.line}\n\n{call.output}"
+        return f"The whole output {error.line} This is what the model read of it:\n\n{call.output}"
     cut = f"\n\n(The first {READ_AT_MOST:,} bytes of {len(data):,}.)" if len(data) > READ_AT_MOST else ""
     return decode(data[:READ_AT_MOST]) + cut

@@ -1,0 +1,66 @@
+"""What files held and commands said, kept in one folder under a bound; what had to go is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from pathlib import Path
+from threading import Thread
+
+from local_agent.objects.bounding import Bounding, Dropped
+from local_agent.objects.reading import megabytes
+from local_agent.objects.store import ObjectFolder, Objects, ObjectsInMemory
+
+_IN_MEMORY = 256 * 1024 * 1024
+"""Bytes, at most, of a run that leaves nothing on disk."""
+
+
+class History:
+    """The contents and outputs of all conversations of a process."""
+
+    def __init__(self, folder: Path | None, most_mib: int) -> None:
+        """Without a ``folder`` nothing is left on disk."""
+        most = most_mib * 1024 * 1024
+        self.keeps_contents = most_mib > 0
+        self.objects: Objects
+        self._dropped: deque[Dropped] = deque()
+        self._bounding: Bounding | None = None
+        if folder is None:
+            self.objects = ObjectsInMemory(min(most, _IN_MEMORY) or _IN_MEMORY)
+            return
+        objects = self.objects = ObjectFolder(folder, self._put)
+        self._bounding = Bounding(objects, most)
+
+    def news(self) -> tuple[str, ...]:
+        """One line about what was dropped since this was last asked; none where nothing was."""
+        count = size = 0
+        while self._dropped:
+            one = self._dropped.popleft()
+            count, size = count + one.objects, size + one.size
+        if self._bounding is None or not count:
+            return ()
+        objects = "1 object" if count == 1 else f"{count:,} objects"
+        return (
+            f"Earlier contents of files and outputs of commands were dropped to stay under "
+            f"{self._bounding.most // 1024**2:,} MiB: {objects}, {megabytes(size)}. "
+            "What needs them can't be put back.",
+        )
+
+    async def facts(self) -> dict[str, object]:
+        """How much is kept, and the bound."""
+        if self._bounding is None:
+            return {}
+        sizes = await asyncio.to_thread(lambda: [each.size for each in self.objects.all()])
+        bound = f"at most {self._bounding.most // 1024**2:,} MiB"
+        return {"earlier contents": f"{len(sizes):,} objects, {megabytes(sum(sizes))}, {bound}"}
+
+    def _put(self) -> None:
+        """Something was put, in whatever thread: nobody waits for the look at the bound."""
+        if self._bounding is not None and self._bounding.due:
+            # It ends with the process: what it leaves half done is a file that the next look removes.
+            Thread(target=self._look, args=(self._bounding,), name="bounding", daemon=True).start()
+
+    def _look(self, bounding: Bounding) -> None:
+        dropped = bounding.look()
+        if dropped.objects:
+            self._dropped.append(dropped)
