@@ -10,7 +10,7 @@ from pathlib import Path
 from local_agent.config.settings import Settings
 from local_agent.domain.approvals import Answer
 from local_agent.domain.drafts import Draft, Prompt
-from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice
+from local_agent.domain.entries import Entry, ErrorRecord, Slice
 from local_agent.domain.errors import StoreError, UsageError
 from local_agent.domain.events import Event
 from local_agent.domain.ledger import Execution, Pending
@@ -158,11 +158,8 @@ class Conversation:
         await self._planner.prepare()
 
     async def recall(self) -> None:
-        """Take up a resumed conversation: its last usage and what its last question was given."""
+        """Take up a resumed conversation: its last usage."""
         tail = await self.tail(8)
-        for entry in tail.entries:
-            if entry.kind is Kind.QUESTION:
-                self._planner.asked(entry)
         # A command of the person's own takes nothing of the window.
         if asked := [key for key, turn in tail.turns.items() if turn.usage.prompt_tokens is not None]:
             self._asking.weigh(tail.turns[max(asked)].usage)
