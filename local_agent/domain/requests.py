@@ -87,7 +87,7 @@ def build_messages(
                 conversation.question = _question(entry)
             case Kind.COMMAND if entry.readable:
                 conversation.commands.append(_command_text(entry, results.text(entry.id, 0)))
-            case Kind.ASSISTANT if entry.readable and (entry.text.strip() or entry.calls):
+            case Kind.ASSISTANT if _answers(entry):
                 numbers = range(len(entry.calls))
                 calls = [cut(c) if results.gave_way(entry.id, n) else c for n, c in enumerate(entry.calls)]
                 conversation.answer(_answer(entry, calls), [results.text(entry.id, n) for n in numbers])
@@ -114,6 +114,24 @@ def without_dropped(
             leaving = False
         if not leaving:
             yield entry
+
+
+def answered_questions(path: Sequence[Entry]) -> list[Entry]:
+    """The questions of a path that requests carry, oldest first: seen by the model, and answered."""
+    dropped = frozenset(key for key, mark in marks_of(path).items() if mark is Mark.DROP)
+    found: list[Entry] = []
+    waiting: Entry | None = None
+    for entry in without_dropped(model_facing(_nodes(path)), dropped, asking=False):
+        if entry.kind is Kind.QUESTION:
+            waiting = entry
+        elif waiting is not None and _answers(entry):
+            found.append(waiting)
+            waiting = None
+    return found
+
+
+def _answers(entry: Entry) -> bool:
+    return entry.kind is Kind.ASSISTANT and entry.readable and bool(entry.text.strip() or entry.calls)
 
 
 def with_pictures_of(messages: Sequence[Message], digests: Container[str]) -> tuple[Message, ...]:

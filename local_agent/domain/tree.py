@@ -46,7 +46,8 @@ def words_of(entry: Entry) -> str:
 def model_facing(path: Sequence[Entry]) -> list[Entry]:
     """What of a path the model sees: the newest summary, what stays beside it, and what follows it.
 
-    What stays are the turns that were pinned, then the newest ones before the summary. A summary that says nothing (empty, unreadable) replaces nothing.
+    What stays are the turns that were pinned, then the newest ones before the summary. A summary that says
+    nothing (empty, unreadable) replaces nothing.
     """
     newest = next((i for i in range(len(path) - 1, -1, -1) if _summarises(path[i])), None)
     if newest is None:

@@ -25,7 +25,7 @@ from local_agent.domain.entries import Entry, ToolCall
 from local_agent.domain.models import ModelInfo
 from local_agent.domain.modes import Mode
 from local_agent.domain.ports import Backend
-from local_agent.domain.requests import Message
+from local_agent.domain.requests import Message, answered_questions
 from local_agent.domain.thinking import Thinking
 from local_agent.domain.tools import ToolSpec
 from local_agent.llm.windows import choose_window, default_max_output, think_for
@@ -172,15 +172,12 @@ class Planner:
             line = await self._learned.fell(self.info, window)
             self._to_say += (line,) if line else ()
 
-    def asked(self, question: Entry) -> None:
-        """A question is stored; what it was given need not be given again."""
-        self._last_date = stated_date(question.context) or self._last_date
-        self._last_mode = stated_mode(question.context) or self._last_mode
-
-    def forget_told(self) -> None:
-        """The model may no longer see what earlier questions were given: the next one is given it again."""
-        self._last_date = ""
-        self._last_mode = None
+    def retell(self, path: Sequence[Entry]) -> None:
+        """The next question follows ``path``: what no question that the model sees there was given, it is."""
+        self._last_date, self._last_mode = "", None
+        for question in answered_questions(path):
+            self._last_date = stated_date(question.context) or self._last_date
+            self._last_mode = stated_mode(question.context) or self._last_mode
 
     def build(self, text: str, parent: int | None, context: str | None = None) -> TurnPlan:
         """A plan from what is known now: enough to store a question whose turn is stopped already."""
