@@ -165,3 +165,5 @@ class Slice:
     """True when older entries exist before the first one."""
     executions: Mapping[tuple[int, int], Execution] = field(default_factory=dict)
     """By the entry that holds the call, and the call's number."""
+    marks: Mapping[int, str] = field(default_factory=dict)
+    """By turn id, what the path says is wanted of the exchange: a ``domain.marks.Mark``."""

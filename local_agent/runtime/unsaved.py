@@ -200,6 +200,7 @@ class UnsavedTurns:
                 **stored.executions,
                 **{(each.entry_id, each.call_number): each for each in calls},
             },
+            marks=stored.marks,
         )
 
     def _answer(self, turn: UnsavedTurn, reply: Reply, status: EntryStatus, at: str) -> Entry:

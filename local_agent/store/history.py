@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, Kind, Origin, Slice
+from local_agent.domain.marks import marks_of
 from local_agent.domain.own_command import as_typed
 from local_agent.domain.tree import forgets_pictures, without_forgotten_pictures
 from local_agent.store import entries, error_trail, executions, turns
@@ -30,24 +31,41 @@ def tail(db: Session, session_id: int, count: int, leaf: int | None = None) -> S
     """The last ``count`` nodes of the path to ``leaf``, or to the session's head, with their results."""
     if leaf is None:
         leaf = db.scalar(select(SessionRow.head).where(SessionRow.id == session_id))
-    return _slice(db, session_id, entries.walk(db, leaf, limit=count + 1), count)
+    nodes = entries.walk(db, leaf, limit=count + 1)
+    return _marked(db, _slice(db, session_id, nodes, count), nodes)
 
 
 def before(db: Session, session_id: int, entry_id: int, count: int) -> Slice:
     """The ``count`` nodes that lead to ``entry_id``, without it."""
     nodes = entries.walk(db, entry_id, limit=count + 2)
     part = _slice(db, session_id, nodes[1:], count)
-    if not any(entry.pictures for entry in part.entries):
+    if not part.entries:
         return part
-    marker = _forgetting(db, session_id, entry_id)
-    return replace(part, entries=tuple(without_forgotten_pictures(part.entries, marker)))
-
-
-def _forgetting(db: Session, session_id: int, entry_id: int) -> int:
-    """The newest marker that forgets pictures from ``entry_id`` on, of the session's path; 0 for none."""
+    # What is said of these exchanges stands behind them, anywhere on the way to the head.
     head = db.scalar(select(SessionRow.head).where(SessionRow.id == session_id))
-    markers = [node for node in entries.walk(db, head, floor=entry_id) if node.kind is Kind.MARKER]
-    return max((marker.id for marker in entries.read(db, markers) if forgets_pictures(marker)), default=0)
+    behind = entries.walk(db, head, floor=part.entries[0].id)
+    markers = entries.read(db, [node for node in behind if node.kind is Kind.MARKER])
+    forgetting = max((marker.id for marker in markers if forgets_pictures(marker)), default=0)
+    shown = tuple(without_forgotten_pictures(part.entries, forgetting))
+    return replace(part, entries=shown, marks=_marks_of_turns(db, markers))
+
+
+def _marked(db: Session, part: Slice, nodes: Sequence[Node]) -> Slice:
+    """With what the markers among these nodes say: of the last part of a path that is all there is to know."""
+    if not any(node.kind is Kind.MARKER for node in nodes):
+        return part
+    return replace(part, marks=_marks_of_turns(db, part.entries))
+
+
+def _marks_of_turns(db: Session, path: Sequence[Entry]) -> dict[int, str]:
+    """By turn, what is wanted of an exchange by its question; ``path`` is oldest first."""
+    marks = marks_of(sorted(path, key=lambda entry: entry.id))
+    if not marks:
+        return {}
+    found = select(EntryRow.id, EntryRow.turn_id).where(
+        EntryRow.id.in_(marks), EntryRow.kind.in_(TYPED), EntryRow.turn_id.is_not(None)
+    )
+    return {turn: str(marks[key]) for key, turn in db.execute(found) if turn is not None}
 
 
 def model_path(db: Session, leaf: int) -> list[Entry]:

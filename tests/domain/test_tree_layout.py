@@ -48,7 +48,7 @@ def test_every_tree_is_shown_whole_and_straight(tree: tuple[list[TreeNode], int 
         followers.setdefault(each.parent if each.parent in row_of else None, []).append(row_of[each.entry_id])
 
     for place, row in enumerate(rows):
-        above = row_of.get(row.node.parent, None) if row.node.parent is not None else None
+        above = row_of.get(row.node.parent) if row.node.parent is not None else None
         depth = rows[above].depth if above is not None else 0
         assert above is None or above < place
         assert row.depth == depth + row.opens

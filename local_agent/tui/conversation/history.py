@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from local_agent.domain.errors import LocalAgentError
 from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.widgets.transcript import Transcript
-from local_agent.tui.widgets.window import Cut, Window
+from local_agent.tui.widgets.window import Cut, Item, Window
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Entry, Slice
+    from local_agent.domain.marks import Mark
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.conversation.find import Find
-    from local_agent.tui.widgets.window import Item
 
 TAIL_ENTRIES = 40
 SLICE_CHARACTERS = 100_000
@@ -49,6 +49,13 @@ class History:
         self.conversation = conversation
         await self.transcript.show(await self._items(tail), more_above=tail.more)
 
+    async def up_to(self, entry_id: int) -> None:
+        """Show what comes before an entry, as far as it can be read."""
+        part = await self._read(entry_id, TAIL_ENTRIES)
+        await self.transcript.show(
+            await self._items(part) if part else (), more_above=bool(part and part.more)
+        )
+
     async def older(self, before: int) -> bool:
         """Put the entries before one above it; False when that was no longer wanted, or failed."""
         conversation = self.conversation
@@ -74,6 +81,21 @@ class History:
             return False
         items = await self._items(part)
         return conversation is self.conversation and await self.transcript.extend(items, cut=cut)
+
+    def mark(self, question_id: int, mark: Mark) -> None:
+        """Show at once what is wanted of an exchange; its marker is the end of the path now."""
+        from local_agent.tui.conversation.stored import dress
+        from local_agent.tui.widgets.question import Question
+
+        window, inside = self.transcript.window, False
+        for item in window.items:
+            if item.widgets and isinstance(item.widgets[0], Question):
+                inside = item.entry_id == question_id
+            if inside:
+                dress(item.widgets, mark)
+        newest = self.conversation.search.newest if self.conversation is not None else None
+        if newest is not None and self.transcript.end_mounted:
+            window.items.append(Item(newest))
 
     async def to_end(self) -> None:
         """Go to the end, reading it again when it was dropped."""

@@ -86,7 +86,7 @@ async def take_up(screen: ChatScreen, prompt: Prompt) -> None:
 
 
 async def may_leave(screen: ChatScreen) -> bool:
-    """True once no turn runs and no prompt is held back."""
+    """True once no turn runs, no prompt is held back and no question is edited."""
     if screen.busy:
         from local_agent.tui.screens.stop_turn import StopAnswer, StopTurnDialog
 
@@ -96,6 +96,11 @@ async def may_leave(screen: ChatScreen) -> bool:
         await screen.turns.stop()
     if screen.turns.queue.held:
         screen.notify_line("A prompt is held back: take it up with Up, or drop it with Esc.", "warning")
+        return False
+    if screen.turns.queue.editing is not None:
+        screen.notify_line(
+            "An earlier question is being edited: ask it with Enter, or let it be with Esc.", "warning"
+        )
         return False
     return True
 
@@ -130,6 +135,8 @@ async def replace(screen: ChatScreen, conversation: Conversation, *, drop_draft:
     own = Draft("")
     if conversation.handle and not conversation.read_only:
         own = await screen.drafts.take(conversation)
+    if screen.turns.queue.editing is not None:
+        screen.branching.let_be()
     screen.conversation = conversation
     await screen.history.show(conversation, tail)
     if drop_draft:

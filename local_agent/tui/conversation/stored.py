@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from textual.widget import Widget
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice, Turn, TurnStatus
+from local_agent.domain.marks import Mark
 from local_agent.domain.own_command import as_typed
 from local_agent.domain.tree import forgets_pictures, words_of
 from local_agent.tui.conversation.turn_view import ending_of
@@ -37,10 +39,20 @@ async def stored_items(part: Slice, width: int, glyphs: Glyphs, *, written: bool
             widgets.extend(_turn_end(entry, turn, part, glyphs, named=named))
             if isinstance(widgets[-1] if widgets else None, Receipt):
                 before = turn.model
+        if turn is not None and turn.id in part.marks:
+            dress(widgets, Mark(part.marks[turn.id]))
         items.append(Item(entry.id, widgets))
         # Forty of them take long enough for a key to wait.
         await asyncio.sleep(0)
     return items
+
+
+def dress(widgets: Sequence[Widget], mark: Mark) -> None:
+    """Show what is wanted of the exchange that these belong to."""
+    for widget in widgets:
+        widget.set_class(mark is Mark.DROP, "-left-out")
+        if isinstance(widget, Question):
+            widget.wanted = None if mark is Mark.FREE else mark
 
 
 def _model_before(part: Slice) -> str | None:

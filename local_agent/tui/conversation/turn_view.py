@@ -169,13 +169,21 @@ class TurnView:
 
     async def _started(self, question: Entry) -> None:
         if self._question is None:
-            # Asked again: what followed the same parent before is on another branch now.
-            await self._transcript.drop_from((question.parent or 0) + 1)
+            await self._branch_off(question)
             await self.ask(question.text)
         self._command = question.kind is Kind.COMMAND
         self._transcript.window.name_last(question.id)
         if self._question is not None:
             self._question.stamp(question)
+
+    async def _branch_off(self, question: Entry) -> None:
+        """Asked again: what followed the same parent before is on another branch now, if not all of it is."""
+        transcript, parent = self._transcript, question.parent
+        mounted = any(item.entry_id == parent for item in transcript.window.items)
+        if mounted or parent is None or transcript.pager is None:
+            await transcript.drop_from((parent or 0) + 1)
+        else:
+            await transcript.pager.up_to(question.id)
 
     async def _think(self, text: str) -> None:
         self._phase.count()

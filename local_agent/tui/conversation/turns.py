@@ -70,6 +70,8 @@ class TurnRunner:
     ) -> None:
         self.queue = PromptQueue()
         self.busy = False
+        self.paused = False
+        """True while the conversation's head is moved: what is sent meanwhile waits."""
         self._screen = screen
         self._transcript = transcript
         self._phase = phase
@@ -83,7 +85,7 @@ class TurnRunner:
 
     def ask(self, conversation: Conversation, prompt: Prompt) -> None:
         """Send a prompt now, or after what is running."""
-        if self.busy:
+        if self.busy or self.paused:
             self.queue.add(prompt)
             self._screen.post_message(self.Changed())
         else:
@@ -151,6 +153,11 @@ class TurnRunner:
             elif (command := command_of(prompt.text)) is not None:
                 await view.ask(prompt.text.strip())
                 events = conversation.run_command(command, self._begins(conversation))
+            elif (editing := self.queue.editing) is not None and not editing.asked:
+                # What it stands in the place of stays on screen until its turn begins.
+                self._phase.begin(characters=len(prompt.text))
+                question = editing.question
+                events = conversation.ask(prompt, self._begins(conversation), instead_of=question)
             else:
                 await view.ask(prompt.text, prompt.pictures)
                 events = conversation.ask(prompt, self._begins(conversation))
@@ -202,6 +209,8 @@ class TurnRunner:
             rested = monotonic()
             async for event in events:
                 await view.show(event)
+                if isinstance(event, TurnStarted) and self.queue.editing is not None:
+                    self.queue.editing.asked = True
                 if isinstance(event, changing):
                     self._screen.post_message(self.Changed())
                 elif isinstance(event, SavingFailed | SavedAgain):

@@ -57,7 +57,12 @@ class Composing:
         screen.app.push_screen(waiting, self._edit)
 
     def drop_held(self) -> bool:
-        """Drop the newest prompt that is held back; False when none is."""
+        """Let the question be that is edited, else drop the newest prompt that is held back; False when there
+        is neither.
+        """
+        if self._screen.turns.queue.editing is not None:
+            self._screen.branching.let_be()
+            return True
         if not self._screen.turns.queue.drop_newest():
             return False
         self._screen.notify_line("Dropped; up in an empty composer brings it back.")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from local_agent.domain.drafts import Prompt
+
+if TYPE_CHECKING:
+    from local_agent.tui.prompt.editing import Editing
 
 
 class PromptQueue:
@@ -15,6 +19,8 @@ class PromptQueue:
         self.held: list[Prompt] = []
         self.sending: Prompt | None = None
         """The prompt that was sent but whose turn has not begun: nobody else keeps it yet."""
+        self.editing: Editing | None = None
+        """The earlier question that the next prompt is asked in place of."""
         self._dropped: list[tuple[Prompt, list[Prompt], int]] = []
         """What the person dropped, newest last, and where it stood: kept until the process ends."""
         self._place: int | None = None
@@ -31,7 +37,8 @@ class PromptQueue:
     @property
     def unsent(self) -> tuple[Prompt, ...]:
         """What would be lost with this process, in the order in which it was typed."""
-        return (*self.held, *([self.sending] if self.sending else []), *self.queued)
+        editing = self.editing.unsent if self.editing is not None else ()
+        return (*self.held, *([self.sending] if self.sending else []), *self.queued, *editing)
 
     def add(self, prompt: Prompt) -> None:
         """Send this after what already waits, or where it stood before it was edited."""
@@ -49,7 +56,9 @@ class PromptQueue:
         return self.sending
 
     def hold(self) -> None:
-        """Send nothing by itself any more; what was sent in vain is held, too."""
+        """Send nothing by itself any more; what was sent in vain is held, too, or edited further."""
+        if self.sending and self.editing is not None and not self.editing.asked:
+            self.editing.refused, self.sending = self.sending, None
         if self.sending:
             self.queued.insert(0, self.sending)
             self.sending = None

@@ -210,7 +210,7 @@ class ChatScreen(Doors):
         if self.runtime is not None and not self.runtime.writable:
             self.load_prompt(prompt)
             self.notify_line("Only a copy is read here. Ask without it: local-agent --no-save", "warning")
-        elif prompt.pictures and (refusal := self.attaching.refused(prompt)):
+        elif refusal := self.attaching.refused(prompt) or self.branching.refused(prompt):
             self.load_prompt(prompt)
             self.notify_line(refusal, "warning")
         elif self.conversation is not None and self.conversation.read_only:

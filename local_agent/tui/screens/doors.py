@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal, cast
 
 from textual.screen import Screen
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from local_agent.domain.pictures import Picture
     from local_agent.runtime.conversation import Conversation
     from local_agent.runtime.runtime import Runtime
+    from local_agent.tui.branching import Branching
     from local_agent.tui.configuring import Configuring
     from local_agent.tui.launch import Launch
+    from local_agent.tui.screens.chat import ChatScreen
     from local_agent.tui.tools.cards import Card
     from local_agent.tui.widgets.question import Question
 
@@ -31,6 +33,13 @@ class Doors(Screen[None]):
     conversation: Conversation | None = None
     glyphs: Glyphs
     launch: Launch
+
+    @cached_property
+    def branching(self) -> Branching:
+        """The tree, forks, and earlier questions asked otherwise."""
+        from local_agent.tui.branching import Branching  # not before the first paint
+
+        return Branching(cast("ChatScreen", self))
 
     @property
     def configuring(self) -> Configuring:
@@ -84,6 +93,14 @@ class Doors(Screen[None]):
         from local_agent.tui.screens.help import HelpScreen, keys_of
 
         self.app.push_screen(HelpScreen(keys_of(self), glyphs=self.glyphs))
+
+    def action_message(self, what: str) -> None:
+        """Do something with the message that has the focus."""
+        self.run_worker(self.branching.on_message(what, self.focused), group="branching", exclusive=True)
+
+    def on_turn_runner_changed(self) -> None:
+        if "branching" in self.__dict__:
+            self.branching.look()
 
     def on_question_pictures_wanted(self, event: Question.PicturesWanted) -> None:
         self.open_pictures(event.pictures, event.first)

@@ -13,12 +13,14 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from local_agent.domain.attached import Attached, read_back
+from local_agent.domain.marks import Mark
 from local_agent.domain.pictures import Picture
 from local_agent.domain.text import one_line, sanitise
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.lines import Line, decoration, indented, with_tabs, wrap
 from local_agent.tui.look.quantities import clock, counted, size
 from local_agent.tui.widgets.lines_view import LinesView
+from local_agent.tui.widgets.message_keys import message_keys
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Entry
@@ -29,8 +31,8 @@ OPENED_CHARACTERS = 40_000
 ASIDE_ROOM = 8
 
 
-class Question(LinesView, can_focus=False):
-    """One question. ``failed`` marks one that was never answered."""
+class Question(LinesView, can_focus=True):
+    """One question. ``failed`` marks one that was never answered, ``wanted`` what its exchange is to be."""
 
     DEFAULT_CSS = """
     Question { margin: 1 1 1 0; }
@@ -39,7 +41,10 @@ class Question(LinesView, can_focus=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,space", "toggle('opened')", "Unfold", id="question.toggle", show=False),
         Binding("p", "pictures", "Look at the pictures", id="question.pictures", show=False),
+        Binding("e", "screen.message('edit')", "Edit and ask again", id="question.edit", show=False),
+        *message_keys("question"),
     ]
+    FOCUS_ON_CLICK = False
 
     @dataclass
     class PicturesWanted(Message):
@@ -49,6 +54,7 @@ class Question(LinesView, can_focus=False):
         first: int = 0
 
     failed: reactive[bool] = reactive(False)
+    wanted: reactive[Mark | None] = reactive(None, layout=True)
     opened: reactive[bool] = reactive(False, layout=True)
 
     def __init__(
@@ -70,14 +76,12 @@ class Question(LinesView, can_focus=False):
         self._picture_rows: Sequence[int | None] = ()
         """For each row of the last width, the picture whose badge it is."""
         self._long = len(self._excerpt(False)) < len(text)
-        self.can_focus = self._long or bool(pictures)
 
     def stamp(self, stored: Entry) -> None:
         """Say when the question was stored, and what goes with it."""
         self._asked_at = stored.created_at
         self.mentioned = read_back(stored.context)
         self.pictures = stored.pictures
-        self.can_focus = self._long or bool(self.pictures)
         self._cached = (None, ())
         self.refresh(layout=True)
 
@@ -87,7 +91,7 @@ class Question(LinesView, can_focus=False):
         return sanitise(self.source, tabs=True)
 
     def lines_for(self, width: int) -> Sequence[Line]:
-        key = (width, self._asked_at, self.failed, self.opened)
+        key = (width, self._asked_at, self.failed, self.opened, self.wanted)
         if self._cached[0] != key:
             self._cached = (key, self._typeset(width))
         return self._cached[1]
@@ -129,6 +133,8 @@ class Question(LinesView, can_focus=False):
         if self.mentioned:
             about = mentions(self.mentioned, self._glyphs)
             rows.extend(_drawn(row.content) for row in wrap(about, width - 2))
+        if self.wanted is not None:
+            rows.append(decoration(marked_words(self.wanted, self._glyphs), "$text-muted"))
         bar = Content.styled(self._glyphs.bar + " ", "$text-error" if self.failed else "$text-primary")
         rows = indented(rows, bar)
         first = rows[0]
@@ -149,6 +155,13 @@ class Question(LinesView, can_focus=False):
         lines = rest.count("\n")
         more = counted(lines, "more line") if lines else counted(len(rest), "more character")
         return f"{self._glyphs.ellipsis} {more} {self._glyphs.closed}"
+
+
+def marked_words(mark: Mark, glyphs: Glyphs) -> str:
+    """What is to become of an exchange."""
+    if mark is Mark.PIN:
+        return f"{glyphs.pinned} kept in every summary"
+    return f"{glyphs.dropped} left out of requests"
 
 
 def badge(picture: Picture, glyphs: Glyphs) -> Content:

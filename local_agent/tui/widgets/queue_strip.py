@@ -20,15 +20,19 @@ class QueueStrip(ComposerStrip):
     def __init__(self, glyphs: Glyphs = UNICODE) -> None:
         super().__init__()
         self._glyphs = glyphs
-        self._shown: tuple[tuple[Prompt, ...], bool, bool] = ((), False, False)
+        self._shown: tuple[tuple[Prompt, ...], bool, bool, bool] = ((), False, False, False)
 
     def show(self, queue: PromptQueue, *, typing: bool = False) -> None:
         """Draw the newest of what waits; while one is ``typing``, Up means the questions of the past."""
         prompts = queue.prompts
         # It is asked to at every key; each update lays the screen out again.
-        if (shown := (prompts, bool(queue.held), typing)) == self._shown:
+        editing = queue.editing is not None and not queue.editing.asked
+        if (shown := (prompts, bool(queue.held), typing, editing)) == self._shown:
             return
         self._shown = shown
+        if editing:
+            self._draw_editing()
+            return
         word = "held" if queue.held else "next"
         lines = [Content.assemble(f"{word}  ", (_words(prompt), "$text")) for prompt in prompts[-SHOWN:]]
         if len(prompts) > SHOWN:
@@ -41,6 +45,12 @@ class QueueStrip(ComposerStrip):
             Content.assemble(f"{len(prompts)} {word}  ", (_words(prompts[-1]), "$text")) if prompts else None
         )
         self.draw(lines, short)
+
+    def _draw_editing(self) -> None:
+        from local_agent.tui.prompt.editing import EDITING, LETS_BE, SENDS  # only while one is
+
+        hints = f" {self._glyphs.dot} ".join((SENDS, LETS_BE))
+        self.draw([Content.assemble((EDITING, "$text"), f": {hints}")], Content(f"Editing: {hints}"))
 
     async def on_click(self) -> None:
         await self.screen.run_action("command('/queue')")

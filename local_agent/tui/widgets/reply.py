@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import ClassVar
 
+from textual.binding import BindingType
 from textual.timer import Timer
 
 from local_agent.domain.text import sanitise
@@ -13,6 +15,7 @@ from local_agent.tui.look.lines import Line
 from local_agent.tui.markdown.growing import GrowingMarkdown
 from local_agent.tui.markdown.typeset import Typesetter
 from local_agent.tui.widgets.markdown_view import MarkdownView
+from local_agent.tui.widgets.message_keys import message_keys
 
 FLUSH_SECONDS = 0.08
 LARGE = 3_000
@@ -25,6 +28,7 @@ class Reply(MarkdownView):
     DEFAULT_CSS = """
     Reply { margin: 0 1 0 2; }
     """
+    BINDINGS: ClassVar[list[BindingType]] = message_keys("reply")
 
     def __init__(self, source: str = "", glyphs: Glyphs = UNICODE) -> None:
         super().__init__(sanitise(source, tabs=True), glyphs)

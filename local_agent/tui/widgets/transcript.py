@@ -36,6 +36,9 @@ class Pager(Protocol):
     def newer(self, cut: Cut) -> Coroutine[None, None, bool]:
         """Call ``extend`` with what was dropped, and give what that gives."""
 
+    def up_to(self, entry_id: int) -> Coroutine[None, None, None]:
+        """Call ``show`` with what comes before an entry."""
+
     def to_end(self) -> Coroutine[None, None, None]:
         """Call ``show`` with the end, and follow it."""
 
@@ -49,6 +52,7 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
         padding: 0 0 1 2;
         scrollbar-size-vertical: 1;
         scrollbar-gutter: stable;
+        & > .-left-out { text-opacity: 60%; }
     }
     """
 

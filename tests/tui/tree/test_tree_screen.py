@@ -65,7 +65,7 @@ async def test_ten_thousand_turns_are_there_at_once_and_the_pointer_is_where_the
 async def test_five_hundred_branches_within_branches_stay_within_the_screen(size: tuple[int, int]) -> None:
     nodes = [turn(10, None, "the first")]
     for n in range(2, 502):
-        # Each goes on behind the one before, which itself has a second follower that is newer: the deepest tree.
+        # Each has two followers in the end, of which the other one is newer: no tree is deeper.
         nodes.append(turn(10 * n, 10 * (n - 1), f"q{n}"))
     nodes += [turn(10 * n, 10 * (1002 - n), f"other {n}") for n in range(502, 1001)]
     screen = TreeScreen(Given(nodes, 11))
