@@ -20,12 +20,15 @@ class ChangedFile:
     diffs: list[str] = field(default_factory=list)
     """What each change did, oldest first, unified, as far as it was kept."""
     times: int = 0
+    mode_before: int | None = None
+    mode_after: int | None = None
 
     @property
     def kind(self) -> str:
-        """``created``, ``removed``, ``changed``, or ``as it was``."""
+        """``created``, ``removed``, ``changed`` (its permissions, perhaps), or ``as it was``."""
         if self.before == self.after:
-            return "as it was"
+            modes = (self.mode_before, self.mode_after)
+            return "as it was" if None in modes or len(set(modes)) == 1 else "changed"
         if not self.before:
             return "created"
         return "changed" if self.after else "removed"
@@ -37,10 +40,12 @@ def changed_files(executions: Iterable[Execution]) -> list[ChangedFile]:
     for execution in executions:
         diff = execution.receipt.diff if execution.receipt is not None else ""
         for change in execution.changes:
-            if change.kind == "folder":
+            if change.state_before.folder or change.state_after.folder:
                 continue
-            file = files.pop(change.path, None) or ChangedFile(change.path, change.before, "")
-            file.after = change.after
+            file = files.pop(change.path, None) or ChangedFile(
+                change.path, change.before, "", mode_before=change.mode_before
+            )
+            file.after, file.mode_after = change.after, change.mode_after
             file.times += 1
             if part := part_of(diff, change.path):
                 file.diffs.append(part)

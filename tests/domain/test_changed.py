@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from stat import S_IFDIR, S_IFREG
+
 from local_agent.domain.changed import changed_files, part_of
 from local_agent.domain.ledger import EventKind, Execution, Receipt
 from local_agent.domain.tools import Effect, FileChange
@@ -32,10 +34,16 @@ def test_each_file_once_from_its_first_state_to_its_last() -> None:
             made(FileChange("a.py", "changed", "2", "3")),
             made(FileChange("src", "folder")),
             made(FileChange("b.py", "removed", "x", "")),
-            made(FileChange("c.py", "removed", "y", "")),
+            made(FileChange("c.py", "removed", "y", "", S_IFREG | 0o644)),
+            made(FileChange("src", "removed", "", "", S_IFDIR | 0o755)),
+            made(FileChange("run", "changed", "r", "r", S_IFREG | 0o644, S_IFREG | 0o755)),
+            made(FileChange("back", "changed", "s", "s", S_IFREG | 0o644, S_IFREG | 0o755)),
+            made(FileChange("back", "changed", "s", "s", S_IFREG | 0o755, S_IFREG | 0o644)),
         ]
     )
     assert [(file.path, file.kind, file.times) for file in files] == [
+        ("back", "as it was", 2),
+        ("run", "changed", 1),
         ("c.py", "removed", 1),
         ("b.py", "as it was", 2),
         ("a.py", "changed", 2),
