@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 from local_agent.config.launch import LaunchOptions
@@ -33,8 +34,12 @@ from local_agent.domain.events import (
     TurnStarted,
 )
 from local_agent.domain.ledger import Evidence, Observation, Source
+from local_agent.domain.marks import Mark
 from local_agent.domain.modes import Mode
+from local_agent.domain.moves import Scope
 from local_agent.domain.pictures import Picture
+from local_agent.domain.restoring import FilePlan, PlannedPath, RestoreIntent, Standing
+from local_agent.domain.tools import FileState
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
 from tests.support.pictures import drawn
@@ -82,6 +87,7 @@ async def every_commit(runtime: Runtime) -> None:
     await runtime.fork(handle)
     conversation = await runtime.resume(handle)
     await _ask(conversation, 3)
+    await _travel(conversation)
     conversation = await runtime.take_over(handle)
     await conversation.set_mode(Mode.NORMAL)
     await _work(conversation)
@@ -138,6 +144,34 @@ async def _work(conversation: Conversation) -> None:
                 _tell_settled(event.reply)
             elif isinstance(event, ToolFinished):
                 _tell_settled(event.result)
+
+
+async def _travel(conversation: Conversation) -> None:
+    """Back by a mark and forth again, each time with a file, and a compaction.
+
+    Whatever it dies in, each question stays on the path.
+    """
+    time = conversation.time
+    await time.checkpoint("here")
+    question = (await conversation.tail(2)).entries[0]
+    await time.mark(Mark.PIN, question.id)
+    await time.go(replace(await time.undo(), files=FilePlan((_new_file(),))), Scope.BOTH)
+    held = await conversation._journal.saved()
+    await held.travel((await time.redo()).landing, Scope.BOTH, RestoreIntent("there", (_new_file().step,)))
+    left = await time.unfinished()
+    assert left is not None
+    await time.take_back(left)
+    head = held.info.head
+    assert head is not None
+    await held.compact(head, "Questions were asked.", question.id)
+
+
+def _new_file() -> PlannedPath:
+    """A file that is there now, to be removed."""
+    path = Path("travelled.txt")
+    path.write_text("soon gone")
+    now = FileState(hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mode)
+    return PlannedPath(path.name, Standing.RESTORED, now, FileState())
 
 
 async def _leave_uncertain(runtime: Runtime, conversation: Conversation) -> Conversation:

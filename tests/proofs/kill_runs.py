@@ -166,6 +166,8 @@ class Books:
         assert all(turn.status is not TurnStatus.RUNNING for turn in tail.turns.values())
         for record in self.server.chats:
             self._weigh(record, tail.entries, died_at)
+        if (left := await resumed.time.unfinished()) is not None:
+            await resumed.time.complete(left)
         await settle_pending(resumed)
         self.server.script(Turn("Going on.", when=When(contains="And then?")))
         last = (await events_of(resumed.ask(Prompt("And then?"))))[-1]
