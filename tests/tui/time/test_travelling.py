@@ -12,7 +12,7 @@ from local_agent.tui.screens.journey import JourneyDialog
 from local_agent.tui.screens.stop_turn import StopTurnDialog
 from local_agent.tui.screens.viewer import ViewerScreen
 from local_agent.tui.widgets.welcome import WelcomeView
-from tests.support.ollama_server import OllamaServer, Turn, call
+from tests.support.ollama_server import OllamaServer, Turn, call, gate
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import listening, screen_text, until
 
@@ -33,9 +33,15 @@ async def talk(
         yield chat, home.parent / "api-server"
 
 
+def told(chat: Chat) -> str:
+    """All that the program says in passing, in the transcript and on the screen, however it is broken."""
+    notes = [note.message for note in chat.app._notifications]
+    return " ".join(" ".join([*notes, *chat.remarks, screen_text(chat.pilot)]).split())
+
+
 async def said(chat: Chat, words: str) -> None:
-    """Wait until it stands somewhere on screen, however it is broken."""
-    await until(chat.pilot, lambda: words in " ".join(screen_text(chat.pilot).split()))
+    """Wait until it is said somewhere."""
+    await until(chat.pilot, lambda: words in told(chat))
 
 
 async def asked(chat: Chat) -> JourneyDialog:
@@ -53,7 +59,7 @@ async def test_a_checkpoint_is_restored_with_its_files_and_that_is_undone(
         await chat.send("write one")
         await chat.answered(1)
         await chat.send("/checkpoint before two")
-        await said(chat, "Checkpoint 1 · before two · 2 messages. Back to it: /restore 1")
+        await said(chat, "Checkpoint 1 · before two · 3 messages. Back to it: /restore 1")
         await chat.send("write two")
         await chat.answered(2)
         await chat.send("write b")
@@ -137,7 +143,7 @@ async def test_an_undo_of_the_first_turn_leaves_the_welcome_and_what_was_typed(
 
 
 async def test_a_running_turn_is_stopped_first_or_left_alone(home: Path, server: OllamaServer) -> None:
-    server.script("First.", Turn("Seco", hang=True))
+    server.script("First.", Turn("Seco", gate("never")))
     async with talk(home, server) as (chat, _):
         await chat.send("say one")
         await chat.answered(1)
@@ -161,11 +167,11 @@ async def test_checkpoints_are_listed_compared_and_forked_from(home: Path, serve
         await chat.send("write one")
         await chat.answered(1)
         await chat.send("/checkpoint")
-        await said(chat, "Checkpoint 1 · 2 messages.")
+        await said(chat, "Checkpoint 1 · 3 messages.")
         await chat.send("write two")
         await chat.answered(2)
         await chat.send("/checkpoint later")
-        await said(chat, "Checkpoint 2 · later · 4 messages.")
+        await said(chat, "Checkpoint 2 · later · 6 messages.")
         first = chat.screen.conversation.handle
         await chat.send("/checkpoints")
         await until(chat.pilot, lambda: isinstance(chat.app.screen, CheckpointsScreen))
