@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from local_agent.objects import bounding
 from local_agent.objects.bounding import EVERY_SECONDS, SPARED_SECONDS, Bounding, Dropped
 from local_agent.objects.store import ObjectFolder, StoredObject
 from tests.support.permissions import bound_by_modes
@@ -46,7 +45,7 @@ def put(objects: ObjectFolder, number: int, *, hours: float = 0) -> str:
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """A minute passes."""
     now = time.monotonic() + EVERY_SECONDS + 1
-    monkeypatch.setattr(bounding.time, "monotonic", lambda: now)
+    monkeypatch.setattr("local_agent.objects.bounding.time.monotonic", lambda: now)
 
 
 def test_what_was_put_longest_ago_goes_first(objects: Listed) -> None:

@@ -126,4 +126,8 @@ def _too_large() -> _NotKept:
 
 
 def _words(error: LocalAgentError) -> str:
+    """Short, for a card; where the objects lie is of no help there."""
+    cause = error.__cause__
+    if isinstance(cause, OSError) and cause.strerror:
+        return f"it can't be kept ({cause.strerror})"
     return one_line(error.line.rstrip("."), 160)
