@@ -21,6 +21,7 @@ from local_agent.domain.tools import (
 from local_agent.tools.folder import Folder
 from local_agent.tools.output import byte_length
 from local_agent.tools.shell.commands import Command, Commands
+from local_agent.tools.shell.effects import Effects
 from local_agent.tools.shell.running import Running
 from local_agent.tools.shell.sandbox import Sandbox
 from local_agent.tools.shell.surroundings import environment, shell_command
@@ -32,6 +33,7 @@ from local_agent.tools.shell.telling import (
     status_of,
     summary_of,
 )
+from local_agent.tools.shell.traces import Traces
 from local_agent.tools.tool import Ready
 
 SECONDS = 120
@@ -40,6 +42,8 @@ MOST_BYTES = 100_000
 """Of a command: systems take no longer words."""
 JOB_PATIENCE = 0.3
 """Seconds in which a job that can't run at all shows it."""
+STOPPED = ToolResult(ResultStatus.CANCELLED, "Stopped by the person before it was run.", "stopped")
+IN_BACKGROUND = "not scanned: it was started in the background"
 
 BASH = ToolSpec(
     "bash",
@@ -83,6 +87,7 @@ class Bash:
     def __init__(self, commands: Commands, sandbox: Sandbox | None) -> None:
         self._commands = commands
         self._sandbox = sandbox
+        self._effects = Effects()
 
     async def prepare(self, call: ToolCall, folder: Folder) -> Intent:
         """Look at the command. Raises ``ToolFailed`` for one that no shell could get."""
@@ -131,23 +136,35 @@ class Bash:
         return Ready(work, facts, running.drop)
 
     async def _foreground(self, command: Command, folder: Folder, around: Surroundings) -> ToolResult:
+        try:
+            watch = await self._effects.watch(folder, around.stop)
+        except BaseException:
+            await command.running.drop()
+            raise
+        if around.stop.is_set():
+            await command.running.drop()
+            return STOPPED
         shown = Shown(around.progress)
+        watch.began()
         try:
             await command.run(around.stop, shown.feed)
         finally:
             shown.finish()
-        return await self._result(command, folder)
+            await watch.close()
+        assert command.ending is not None
+        traces = Traces() if command.ending.failure else await watch.over(around.stop)
+        return await self._result(command, folder, traces)
 
     async def _background(self, command: Command, folder: Folder, around: Surroundings) -> ToolResult:
         if not await self._commands.start_job(command, JOB_PATIENCE, around.stop):
-            return await self._result(command, folder)
+            return await self._result(command, folder, Traces(unscanned=IN_BACKGROUND))
         text = (
             f"Runs in the background with the id {command.id}. "
             f'bash_output id="{command.id}" reads what it writes, bash_stop id="{command.id}" ends it.'
         )
-        return ToolResult(ResultStatus.OK, text, f"job {command.id}")
+        return ToolResult(ResultStatus.OK, text, f"job {command.id}", unscanned=IN_BACKGROUND)
 
-    async def _result(self, command: Command, folder: Folder) -> ToolResult:
+    async def _result(self, command: Command, folder: Folder, traces: Traces) -> ToolResult:
         ending, output = command.ending, command.output
         assert ending is not None
         if ending.failure:
@@ -165,6 +182,8 @@ class Bash:
             notes.append(
                 "[it ran in a sandbox: no network, no home folder, only the workspace can be written]"
             )
+        if traces.line:
+            notes.append(traces.line)
         return ToolResult(
             status_of(command),
             "\n".join([ending_line(command), text.removesuffix("\n") if notes else text, *notes]),
@@ -172,6 +191,9 @@ class Bash:
             exit_code=ending.exit_code,
             size=output.size if command.digest or cut else None,
             output=command.digest,
+            changes=traces.changes,
+            sizes=traces.sizes,
+            unscanned=traces.unscanned,
         )
 
 

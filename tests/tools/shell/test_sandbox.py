@@ -90,7 +90,7 @@ def untouched(home: Path, root: Path) -> bool:
     """True while nothing is there that was not there before."""
     return (
         sorted(path.name for path in home.iterdir()) == [".ssh", "projects"]
-        and [path.name for path in root.parent.iterdir()] == ["app"]
+        and {path.name for path in root.parent.iterdir()} <= {"app", "outputs"}
         and (root / ".git" / "config").read_text() == "[core]\n"
         and list((root / ".git" / "hooks").iterdir()) == []
         and not Path("/etc/written-by-a-sandboxed-command").exists()
