@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from local_agent.domain.context import Why
@@ -80,7 +81,7 @@ async def test_what_the_person_dropped_or_pinned_is_seen_in_the_next_request(
         assert facts.used < before.used and facts.sections[Section.PINNED] == facts.turns[1].tokens
         await events_of(conversation.ask(Prompt("Third")))
         [broken] = (await conversation.context()).breaks
-    sent = [str(message["content"]) for message in server.chats[-1].body["messages"]]  # type: ignore[union-attr, index]  # a list of objects
+    sent = [str(message["content"]) for message in json.loads(server.chats[-1].raw)["messages"]]
     assert not any("First" in text for text in sent) and "Second" in sent[1]
     # What was told with the first question alone is told again.
     assert sent[1].startswith("Second") or "Date: " in sent[-1]

@@ -60,6 +60,7 @@ from tests.screenshots.make import Stage, date, record
 from tests.screenshots.story import MAIN, MODEL, OLDER
 from tests.support.ollama_server import ModelSpec, OllamaServer
 from tests.tui.calling import DIFF, asked, ended, request
+from tests.tui.context.shown import context_screen
 from tests.tui.pilots import screen_text, until
 from tests.tui.test_dialogs import HOLDER
 from tests.tui.time import shown as time_shown
@@ -231,6 +232,7 @@ OPENERS: dict[str, Opener] = {
     "ChangesScreen": changed_files,
     "CheckpointsScreen": time_shown.checkpoints_screen,
     "CloudConsentDialog": shown(lambda g: CloudConsentDialog("big:cloud", "in Ollama's cloud", 2, glyphs=g)),
+    "ContextScreen": context_screen,
     "DemoScreen": shown(lambda g: DemoScreen(fetch, glyphs=g)),
     "DraftDialog": shown(lambda g: DraftDialog("a1b2c3d", glyphs=g)),
     "ErrorsScreen": command("/errors"),
