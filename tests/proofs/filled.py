@@ -18,9 +18,11 @@ from typing import Any
 from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.entries import PICTURES_FORGOTTEN
 from local_agent.domain.ledger import EventKind, Receipt
+from local_agent.domain.moves import Scope
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply
-from local_agent.domain.tools import FileChange
+from local_agent.domain.restoring import FileStep, RestoreIntent, change_of
+from local_agent.domain.tools import FileChange, FileState
 from local_agent.store.revisions import migrations_folder, shipped
 from local_agent.store.store import Store
 from tests.store.samples import (
@@ -79,6 +81,7 @@ async def _fill(path: Path) -> None:
     await headless.settle(turn, settled())
 
     await _fill_ledger(store)
+    await _fill_time(store)
     cut, turn = await store.create(new_session("Cut off"), opening("And then?"))
     await reply_half(cut, turn, NASTY)
 
@@ -103,6 +106,26 @@ async def _fill_ledger(store: Store) -> None:
         await held.start(call, {}), EventKind.COMPLETED, Receipt("ok", diff=NASTY), NASTY, (change,)
     )
     await held.settle(command, settled(""))
+
+
+async def _fill_time(store: Store) -> None:
+    """Undone and done again, branches, checkpoints of each kind, a compaction, a restore that was cut off."""
+    held = await talk(store, "One way", "Another", title="Back and forth")
+    key = held.info.id
+    step = FileStep(NASTY, FileState("0" * 64, 0o100644), FileState())
+    intent = RestoreIntent(NASTY, (step,))
+    made = await held.make_checkpoint(NASTY)
+    await held.travel(await store.undo_landing(key), Scope.BOTH, intent)
+    begun = await store.unfinished_restore(key)
+    assert begun is not None
+    await held.end_restore(begun, EventKind.COMPLETED, Receipt("ok"), (change_of(step),))
+    await held.travel(await store.redo_landing(key), Scope.CONVERSATION, None)
+    await held.travel(await store.undo_landing(key), Scope.CONVERSATION, None)
+    turn = await held.begin(opening("A third", held.info.head))
+    await held.settle(turn, settled())
+    assert held.info.head is not None
+    await held.compact(held.info.head, NASTY, held.info.head, context=NASTY)
+    await held.travel(await store.checkpoint_landing(key, made.id), Scope.BOTH, intent)
 
 
 def read_rows(path: Path) -> Rows:
