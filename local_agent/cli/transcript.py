@@ -112,6 +112,8 @@ def _marks(info: SessionInfo) -> list[str]:
     marks = []
     if info.forked_from:
         marks.append(f"fork of {info.forked_from}")
+    if info.branches > 1:
+        marks.append(f"{info.branches} branches")
     if info.error_count:
         marks.append(f"⚠ {info.error_count} {'error' if info.error_count == 1 else 'errors'}")
     if info.uncertain_count:

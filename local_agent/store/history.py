@@ -51,7 +51,7 @@ def before(db: Session, session_id: int, entry_id: int, count: int) -> Slice:
 
 
 def _marked(db: Session, part: Slice, nodes: Sequence[Node]) -> Slice:
-    """With what the markers among these nodes say: of the last part of a path that is all there is to know."""
+    """With what the markers among these nodes say: behind the last part of a path there are no others."""
     if not any(node.kind is Kind.MARKER for node in nodes):
         return part
     return replace(part, marks=_marks_of_turns(db, part.entries))

@@ -18,6 +18,7 @@ from textual.worker import Worker, WorkerError
 
 from local_agent.domain.entries import Slice
 from local_agent.domain.errors import LocalAgentError, UsageError
+from local_agent.domain.families import families
 from local_agent.domain.handles import parse_handle
 from local_agent.domain.sessions import ListPlace, SessionInfo
 from local_agent.domain.text import one_line
@@ -145,7 +146,7 @@ class SessionBrowser(Horizontal):
 
     @work(group="rows", exclusive=True)
     async def _load(self, *, more: bool = False) -> None:
-        before = self._loaded[-1].place if more and self._loaded else None
+        before = min(each.place for each in self._loaded) if more and self._loaded else None
         limit = max(PAGE, self.app.size.height)
         try:
             page = await self._page(before, limit)
@@ -153,6 +154,8 @@ class SessionBrowser(Horizontal):
             self.post_message(self.Failed(error))
             return
         self._complete = len(page) < limit
+        if not self._typed:
+            page = families(page)
         if more:
             self._loaded += page
             self.row_list.add_options(self._option(session) for session in page)

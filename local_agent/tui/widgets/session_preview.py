@@ -12,7 +12,7 @@ from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line, sanitise
 from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.look.lines import BLANK, Line, indented, wrap
-from local_agent.tui.look.quantities import clock, counted, since
+from local_agent.tui.look.quantities import branches_words, clock, counted, since
 from local_agent.tui.look.workspace_names import short_path
 from local_agent.tui.widgets.typeset_view import TypesetView
 
@@ -56,6 +56,9 @@ class SessionPreview(Vertical):
             lines.append(Content.styled(short_path(session.workspace_root), "$text-muted"))
         if session.forked_from:
             lines.append(Content.styled(f"fork of {session.forked_from}", "$text-muted"))
+        if session.branches > 1:
+            text = f"{branches_words(session.branches)}: /tree shows them"
+            lines.append(Content.styled(text, "$text-muted"))
         if session.error_count:
             text = f"{self._glyphs.warning} {counted(session.error_count, 'error')}"
             lines.append(Content.styled(text, "$text-error"))

@@ -49,11 +49,13 @@ class SessionRow:
         name = one_line(self._session.title)
         if self._session.forked_from:
             name = f"{self._glyphs.fork} {name}"
-        handle, title = self._session.handle, fit_text(one_line(self._session.title), left)
+        branches = self._branches(left)
+        handle, title = self._session.handle, fit_text(name, left - len(branches))
         facts = "".join(_GAP + self._fact(name) for name in _WIDTHS if name in shown - {"marks"})
         texts, spans, length = [], [], 0
         marks = self._marks() if "marks" in shown else ()
-        for text, style in ((handle + _GAP, "$text-muted"), (title, ""), (facts, "$text-muted"), *marks):
+        quiet = branches + facts
+        for text, style in ((handle + _GAP, "$text-muted"), (title, ""), (quiet, "$text-muted"), *marks):
             texts.append(text)
             if style:
                 spans.append(Span(length, length + len(text), style))
@@ -65,6 +67,12 @@ class SessionRow:
             for start, end in found(self._typed, title.rstrip())
         ]
         return Content("".join(texts), spans)
+
+    def _branches(self, room: int) -> str:
+        """How many branches it has, behind its title."""
+        count = self._session.branches
+        text = f" {self._glyphs.branch}{count}" if count > 1 else ""
+        return text if room - len(text) >= _LEAST_TITLE // 2 else ""
 
     def _fact(self, name: str) -> str:
         session, width = self._session, _WIDTHS[name]
