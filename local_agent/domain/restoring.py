@@ -211,7 +211,7 @@ def plan_files(
     for path, state in states.items():
         if not isinstance(state, Barred):
             continue
-        if _makes_room(found.get(state.by), path):
+        if _leaves_room(state.by, found.get(state.by), path, ends[path][0]):
             found[path] = _planned(path, *ends[path], FileState(), kept)
         else:
             found[path] = PlannedPath(path, Standing.BARRED, FileState(), ends[path][0], state.reason)
@@ -253,11 +253,14 @@ def _with_permissions(then: FileState, left: FileState, now: FileState) -> FileS
     return FileState(then.digest, None if rights is None else kind | rights)
 
 
-def _makes_room(blocker: PlannedPath | None, path: str) -> bool:
-    """Whether what stands in the way of a path goes back to what does not."""
+def _leaves_room(by: str, blocker: PlannedPath | None, path: str, then: FileState) -> bool:
+    """Whether what stands in the way of a path does not matter, or goes back to what does not."""
+    is_above = bool(by) and path.startswith(f"{by}/")
+    if is_above and not then.digest:
+        return True
     if blocker is None or blocker.standing is not Standing.RESTORED:
         return False
-    return blocker.then.folder if path.startswith(f"{blocker.path}/") else not blocker.then.digest
+    return blocker.then.folder if is_above else not blocker.then.digest
 
 
 def _keep_what_is_filled(found: dict[str, PlannedPath], shared: Collection[str]) -> None:

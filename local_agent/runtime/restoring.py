@@ -10,33 +10,21 @@ from dataclasses import dataclass
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.ledger import EventKind, Execution, Receipt
 from local_agent.domain.restoring import (
-    Barred,
     FilePlan,
     FileStep,
     Reached,
     RestoreIntent,
     change_of,
     intent_of,
-    plan_files,
-    reached,
     reversed_step,
-    touched,
 )
-from local_agent.domain.tools import FileChange, FileState, ResultStatus
+from local_agent.domain.tools import FileChange, ResultStatus
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.store.store import Store
-from local_agent.tools.changing.keeping import kept
 from local_agent.tools.folder import Folder
 from local_agent.tools.restoring.apply import CHANGED
-from local_agent.tools.restoring.look import absent_above, look, shared_among
-from local_agent.tools.restoring.run import (
-    Ended,
-    Outcome,
-    clear_scratch,
-    listed,
-    put_back,
-    summary_of,
-)
+from local_agent.tools.restoring.plan import planned, progress
+from local_agent.tools.restoring.run import Ended, Outcome, clear_scratch, listed, put_back, summary_of
 
 _STATUS = {
     EventKind.COMPLETED: ResultStatus.OK,
@@ -83,7 +71,7 @@ class Restoring:
 
     async def plan(self, changes: Sequence[FileChange]) -> FilePlan:
         """What taking back ``changes``, oldest first, would do to each path."""
-        return await asyncio.to_thread(_planned, self._folder, changes)
+        return await asyncio.to_thread(planned, self._folder, changes)
 
     async def run(
         self,
@@ -196,35 +184,9 @@ def _intent(execution: Execution) -> RestoreIntent:
     return intent_of(execution.facts) or RestoreIntent(_LOST, ())
 
 
-def _planned(folder: Folder, changes: Sequence[FileChange]) -> FilePlan:
-    ends = touched(changes)
-    now = {path: look(folder, path) for path in ends}
-    going = [
-        path
-        for path, state in now.items()
-        if isinstance(state, FileState) and state.folder and not ends[path][0].folder
-    ]
-    return plan_files(
-        changes,
-        now,
-        lambda state: kept(folder.outputs, state.digest),
-        shared_among(folder, going, ends),
-        absent_above(folder, [path for path, (then, _) in ends.items() if then.digest]),
-    )
-
-
 def _probed(folder: Folder, execution: Execution) -> Unfinished:
     intent = _intent(execution)
-    paths = {step.path for step in intent.steps}
-    found: dict[Reached, list[FileStep]] = {each: [] for each in Reached}
-    for step in intent.steps:
-        state = look(folder, step.path)
-        if isinstance(state, Barred):
-            # What stands there is another step's: nothing can be there under this name.
-            at = reached(step, FileState()) if state.by in paths else Reached.CONFLICT
-        else:
-            at = reached(step, state)
-        found[at].append(step)
+    found = progress(folder, intent.steps)
     ends = (tuple(found[at]) for at in (Reached.DONE, Reached.OPEN, Reached.CONFLICT))
     return Unfinished(execution, intent.what, *ends)
 
