@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import UsageError
 from local_agent.domain.modes import Mode
+from local_agent.domain.restoring import PlannedPath, Standing
+from local_agent.domain.tools import FileState
 
 if TYPE_CHECKING:
+    from local_agent.domain.changed import ChangedFile
     from local_agent.runtime.conversation import Conversation
     from local_agent.tui.screens.chat import ChatScreen
     from local_agent.tui.screens.plan import PlanWish
@@ -25,7 +29,19 @@ class Working:
         from local_agent.tui.screens.changes import ChangesScreen
 
         load = self._conversation().executions
-        self._screen.app.push_screen(ChangesScreen(load, glyphs=self._screen.glyphs))
+        self._screen.app.push_screen(ChangesScreen(load, self._compared, glyphs=self._screen.glyphs))
+
+    async def _compared(self, file: ChangedFile) -> str:
+        """What became of a file since the session first changed it, as a diff or in a sentence."""
+        from local_agent.tools.restoring.compared import compared
+
+        folder = self._conversation().hands.toolbox.folder
+        then, now = (
+            FileState(file.before, file.mode_before),
+            FileState(file.after, file.mode_after),
+        )
+        path = PlannedPath(file.path, Standing.RESTORED, now, then)
+        return await asyncio.to_thread(compared, folder, [path], back=False)
 
     def plan(self, task: str) -> None:
         """The form; what it gives is asked in PLAN mode."""

@@ -24,6 +24,7 @@ from textual.widgets import Input, TextArea
 
 import local_agent.tui
 from local_agent.config.launch import LaunchOptions
+from local_agent.domain.changed import ChangedFile
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.errors import LocalAgentError, StoreError
 from local_agent.domain.events import QuestionAsked
@@ -191,7 +192,10 @@ async def changed_files(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
     async def load() -> list[Execution]:
         return [made, made, written]
 
-    app.push_screen(ChangesScreen(load, glyphs=app.chat.glyphs))
+    async def compare(file: ChangedFile) -> str:
+        return ""
+
+    app.push_screen(ChangesScreen(load, compare, glyphs=app.chat.glyphs))
 
 
 async def permissions(app: LocalAgentApp, pilot: Pilot[Any]) -> None:

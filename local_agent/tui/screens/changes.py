@@ -20,6 +20,7 @@ from local_agent.domain.text import one_line
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.quantities import counted
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
+from local_agent.tui.tools.changes import about, growth
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.row_list import Row, RowList, fit, fit_right
 
@@ -29,7 +30,7 @@ _COUNTS = 12
 
 
 class ChangesScreen(Screen[None]):
-    """Enter opens what was done to a file; commands that change files themselves are not seen here."""
+    """Enter opens what was done to a file; ``compare`` says it where no diff was kept."""
 
     CSS_PATH = "changes.tcss"
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -45,12 +46,17 @@ class ChangesScreen(Screen[None]):
     ]
 
     def __init__(
-        self, load: Callable[[], Awaitable[Sequence[Execution]]], *, glyphs: Glyphs = UNICODE
+        self,
+        load: Callable[[], Awaitable[Sequence[Execution]]],
+        compare: Callable[[ChangedFile], Awaitable[str]],
+        *,
+        glyphs: Glyphs = UNICODE,
     ) -> None:
         super().__init__()
         self.row_list = RowList(glyphs=glyphs)
         self._heading = Static(Content.styled("Changed files", "bold"), id="heading", markup=False)
         self._load = load
+        self._compare = compare
         self._glyphs = glyphs
         self._files: list[ChangedFile] = []
 
@@ -70,7 +76,7 @@ class ChangesScreen(Screen[None]):
             self._say(str(error), "$text-error")
             return
         if not self._files:
-            self._say("No tool of this session has changed a file.", "$text-muted")
+            self._say("Nothing of this session has changed a file.", "$text-muted")
             return
         about = f" {self._glyphs.dot} {counted(len(self._files), 'file')}"
         self._heading.update(Content.assemble(("Changed files", "bold"), (about, "$text-muted")))
@@ -80,14 +86,20 @@ class ChangesScreen(Screen[None]):
 
     @on(OptionList.OptionSelected)
     def action_open(self) -> None:
+        place = self.row_list.highlighted
+        if place is not None and place < len(self._files):
+            self._show(self._files[place])
+
+    @work(group="show", exclusive=True)
+    async def _show(self, file: ChangedFile) -> None:
         from local_agent.tui.screens.viewer import ViewerScreen
 
-        place = self.row_list.highlighted
-        if place is None or place >= len(self._files):
-            return
-        file = self._files[place]
-        diff = "\n".join(file.diffs) or "Nothing of what was done to it is kept as a diff.\n"
-        self.app.push_screen(ViewerScreen(one_line(file.path, 200), diff, raw=True, glyphs=self._glyphs))
+        # A command's changes have no diff of their own: what was there before is compared with what is.
+        whole = len(file.diffs) == file.times
+        text = "\n".join(file.diffs) if whole else await self._compare(file)
+        parts = [about(file), text]
+        shown = "\n\n".join(part for part in parts if part)
+        self.app.push_screen(ViewerScreen(one_line(file.path, 200), shown, raw=True, glyphs=self._glyphs))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return bool(self._files) if action == "open" else True
@@ -108,6 +120,8 @@ class ChangesScreen(Screen[None]):
         def draw(width: int) -> Content:
             state = fit(Content.styled(file.kind, STYLES.get(file.kind, "$text-muted")), _STATE)
             counts = Content.assemble((f"+{added}", "$text-success"), " ", (f"-{removed}", "$text-error"))
+            if not file.diffs and (grown := growth(file)):
+                counts = Content.styled(grown, "$text-muted")
             aside = Content.styled(f"  {times}" if times and width > 60 else "", "$text-muted")
             room = width - _STATE - _COUNTS - aside.cell_length
             return Content.assemble(

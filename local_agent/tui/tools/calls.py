@@ -18,6 +18,7 @@ from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.look.growing_lines import PlainLines
 from local_agent.tui.look.lines import Line, decoration
 from local_agent.tui.look.quantities import counted, seconds, size
+from local_agent.tui.tools.changes import lines_of, note_of
 from local_agent.tui.tools.diffs import hunks_of, typeset
 
 READS = ("read", "grep", "glob", "ls")
@@ -25,6 +26,7 @@ READS = ("read", "grep", "glob", "ls")
 PROGRESS_ROWS = 5
 OUTPUT_ROWS = 20
 DIFF_ROWS = 60
+CHANGE_ROWS = 12
 ARGUMENT_ROWS = 6
 ARGUMENTS = 12
 TARGET_LIMIT = 400
@@ -158,6 +160,7 @@ def _notes(execution: Execution) -> Iterable[str]:
         yield summary if summary != target_of(execution) else ""
         if receipt.exit_code is not None and str(receipt.exit_code) not in receipt.summary:
             yield f"exit {receipt.exit_code}"
+        yield note_of(execution)
     if execution.facts.get("confined"):
         yield "sandboxed"
     if execution.recovered:
@@ -201,6 +204,10 @@ def details(call: Call, width: int, glyphs: Glyphs) -> list[Line]:
         lines += _rest(len(rows) - DIFF_ROWS, bar, glyphs)
     if call.output.strip() and not diff:
         lines += _output(call, width, bar, glyphs)
+    changed = list(lines_of(execution))
+    for line in changed[:CHANGE_ROWS]:
+        lines += [_muted(row) for row in PlainLines(width, line, bar)]
+    lines += _rest(len(changed) - CHANGE_ROWS, bar, glyphs)
     if not execution.ended:
         return lines
     return lines or [decoration("no arguments, no output", "$text-muted").behind(bar)]
@@ -252,6 +259,7 @@ def whole_text(call: Call, output: str) -> str:
     if execution.receipt is not None and execution.receipt.diff:
         parts.append(execution.receipt.diff)
     parts.append(output)
+    parts.append("\n".join(lines_of(execution)))
     return "\n\n".join(part for part in parts if part.strip())
 
 
