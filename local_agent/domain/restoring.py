@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from enum import StrEnum
 
-from local_agent.domain.tools import FOLDER, FileChange, FileState
+from local_agent.domain.tools import FOLDER, UNKNOWN, FileChange, FileState
 
 RESTORE_TOOL = "restore"
 """What the ledger calls an execution that puts files back."""
@@ -233,6 +233,8 @@ def _planned(
     then = _with_permissions(then, left, now)
     if holds(now, then):
         return PlannedPath(path, Standing.AS_IT_WAS, now, then)
+    if left.digest == UNKNOWN:
+        return PlannedPath(path, Standing.CONFLICT, now, then, "nobody read what was left there")
     if not now.same_content(left):
         return PlannedPath(path, Standing.CONFLICT, now, then, "changed by somebody else since")
     if then.digest and not then.folder and not kept(then) and not now.same_content(then):
