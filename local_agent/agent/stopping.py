@@ -16,8 +16,8 @@ class Stopped(Exception):
 class Stop:
     """Set once, and for good, when an end is wanted."""
 
-    def __init__(self) -> None:
-        self.event = asyncio.Event()
+    def __init__(self, event: asyncio.Event | None = None) -> None:
+        self.event = event or asyncio.Event()
 
     @property
     def wanted(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -12,10 +12,19 @@ from local_agent.agent.fitting import refuse_too_large
 from local_agent.agent.turn import Agent, TurnPlan
 from local_agent.domain.approvals import Answer
 from local_agent.domain.drafts import Draft, Prompt
-from local_agent.domain.entries import Entry, Kind, Usage
+from local_agent.domain.entries import Entry, Kind, TurnStatus, Usage
 from local_agent.domain.errors import LocalAgentError, UsageError
-from local_agent.domain.events import Event, ReplyRecorded, TurnEnded, TurnStarted, UsageReported
+from local_agent.domain.events import (
+    Compacted,
+    Event,
+    Notice,
+    ReplyRecorded,
+    TurnEnded,
+    TurnStarted,
+    UsageReported,
+)
 from local_agent.domain.modes import Mode
+from local_agent.runtime.compacting import Compacting
 from local_agent.runtime.hands import Hands
 from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.planning import Planner
@@ -52,6 +61,9 @@ class Asking:
         self._planner = planner
         self._pictures = pictures
         self._hands = hands
+        self._compacting = Compacting(store, journal, planner, pictures)
+        self._counted: int | None = None
+        """What the server counted for the request that the last reply answers."""
         self._agent: Agent | None = None
         self._recovered: Counter[str] = Counter()
         """Calls that were found in texts, by the model's digest."""
@@ -80,6 +92,11 @@ class Asking:
         self._arm()
         return self._retried()
 
+    def compact(self, focus: str) -> AsyncGenerator[Event, None]:
+        """See ``Conversation.compact``."""
+        self._arm()
+        return self._compacted(focus)
+
     def stop(self) -> None:
         """See ``Conversation.stop``."""
         self._stop.set()
@@ -99,11 +116,12 @@ class Asking:
     def moved(self, head: int | None) -> None:
         """The head was moved to another entry: what was counted on the way there says nothing of it."""
         self.head = head
-        self.used_tokens = None
+        self.used_tokens = self._counted = None
 
     def weigh(self, usage: Usage) -> None:
         """Note what a reply took of the window."""
         self.used_tokens = (usage.prompt_tokens or 0) + (usage.reply_tokens or 0) or None
+        self._counted = usage.prompt_tokens
 
     def _arm(self) -> None:
         """Forget an earlier stop. One that comes from now on counts, even before the turn's first event."""
@@ -129,13 +147,65 @@ class Asking:
         self.busy = True
         try:
             await self._hands.require_settled(parent, self._planner.mode)
-            path = await self._journal.model_path(parent) if parent is not None else ()
-            await asyncio.to_thread(self._planner.retell, path)
+            path = await self._look_back(parent)
             plan = replace(await self._plan(prompt, parent, context), unsent=unsent)
+            if parent == self.head and not self._stop.is_set():
+                async with aclosing(self._made_room(plan, path)) as events:
+                    async for event in events:
+                        yield event
+                if self.head != parent:
+                    plan, parent = await self._behind_summary(plan), self.head
+                elif self._stop.is_set():
+                    yield TurnEnded(0, TurnStatus.INTERRUPTED, "interrupted", None)
+                    return
             if plan.mode is Mode.PLAN:
                 plan = replace(plan, uncertain=await self._hands.uncertain(parent))
             async with aclosing(self._run(plan)) as events:
                 async for event in events:
+                    yield event
+        finally:
+            self._rest()
+
+    async def _look_back(self, parent: int | None) -> Sequence[Entry]:
+        """The path that a question follows; what the model sees there of date and mode is told no more."""
+        path = await self._journal.model_path(parent) if parent is not None else ()
+        await asyncio.to_thread(self._planner.retell, path)
+        return path
+
+    async def _made_room(self, plan: TurnPlan, path: Sequence[Entry]) -> AsyncGenerator[Event, None]:
+        """Have earlier turns summarised where the question would not leave the reply much of the window."""
+        narrow = await self._compacting.due(plan, path, self._counted)
+        if narrow is not None:
+            async with aclosing(self._compacting.run(plan, narrow, self._stop)) as events:
+                async for event in events:
+                    self._note(event)
+                    yield event
+
+    async def _behind_summary(self, plan: TurnPlan) -> TurnPlan:
+        """The plan of a question that follows a summary now: what has left with the rest is told again."""
+        await self._look_back(self.head)
+        told = await asyncio.to_thread(self._planner.build, plan.text, self.head)
+        return replace(plan, parent=self.head, context=told.context)
+
+    async def _compacted(self, focus: str) -> AsyncGenerator[Event, None]:
+        self.require_idle()
+        self.busy = True
+        try:
+            plan = await unless_stopped(self._planner.plan("", self.head, ""), self._stop)
+            if plan is None:
+                return
+            if plan.refusal is not None:
+                raise plan.refusal
+            await self._journal.saved()
+            path = await self._look_back(self.head)
+            narrow = await self._compacting.wanted(plan, path)
+            if narrow is None:
+                raise UsageError("There is too little here for a summary to save anything.")
+            for notice in plan.notices:
+                yield Notice(notice)
+            async with aclosing(self._compacting.run(plan, narrow, self._stop, focus)) as events:
+                async for event in events:
+                    self._note(event)
                     yield event
         finally:
             self._rest()
@@ -202,6 +272,9 @@ class Asking:
                 self.head = reply.id
             case UsageReported(usage=usage):
                 self.weigh(usage)
+            case Compacted(summary=summary, tokens_after=tokens):
+                self.moved(summary.id)
+                self.used_tokens = tokens
             case TurnEnded(reply=Entry(id=last)):
                 self.head = last
             case _:

@@ -192,6 +192,15 @@ class Conversation:
         self._require_writable()
         return self._asking.retry()
 
+    def compact(self, focus: str = "") -> AsyncGenerator[Event, None]:
+        """Put a summary into the place of earlier turns, above all of what is about ``focus``.
+
+        Raises ``UsageError`` where nothing would be gained, and ``ModelError`` without a model. Stopped, it
+        ends without an event that says how, and nothing is changed.
+        """
+        self._require_writable()
+        return self._asking.compact(focus)
+
     def stop(self) -> None:
         """Ask the running turn to end; its stream then ends with an interrupted ``TurnEnded``."""
         self._asking.stop()
