@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from local_agent.tui.look.workspace_names import folder_name
 from local_agent.tui.widgets.footer import FooterFacts
 from local_agent.tui.widgets.header import HeaderFacts
+from local_agent.tui.widgets.lines_view import LinesView
 
 if TYPE_CHECKING:
     from local_agent.runtime.conversation import Conversation
@@ -52,4 +53,5 @@ def footer_facts(screen: ChatScreen, message: str) -> FooterFacts:
         busy=screen.busy,
         asking=bool(screen.query("WaitingPanel")),
         message=message,
+        hints=tuple(screen.focused.hints) if isinstance(screen.focused, LinesView) else (),
     )

@@ -65,6 +65,7 @@ from tests.tui.context.shown import context_screen
 from tests.tui.pilots import screen_text, until
 from tests.tui.test_dialogs import HOLDER
 from tests.tui.time import shown as time_shown
+from tests.tui.tree.shown import tree_screen
 from tests.tui.uncertain import uncertain_calls
 
 Opener = Callable[[LocalAgentApp, Pilot[Any]], Awaitable[None]]
@@ -269,6 +270,7 @@ OPENERS: dict[str, Opener] = {
     "StopTurnDialog": shown(lambda g: StopTurnDialog(glyphs=g)),
     "ThemesScreen": shown(lambda g: ThemesScreen("ink", glyphs=g)),
     "UnfinishedDialog": time_shown.unfinished_dialog,
+    "TreeScreen": tree_screen,
     "UnsavedDialog": shown(lambda g: UnsavedDialog("The disk is full.", "Make room on it.", glyphs=g)),
     "ViewerScreen": command("/view"),
 }  # fmt: skip

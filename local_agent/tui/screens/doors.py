@@ -98,6 +98,9 @@ class Doors(Screen[None]):
         """Do something with the message that has the focus."""
         self.run_worker(self.branching.on_message(what, self.focused), group="branching", exclusive=True)
 
+    def on_descendant_focus(self) -> None:
+        self.show_facts()
+
     def on_turn_runner_changed(self) -> None:
         if "branching" in self.__dict__:
             self.branching.look()

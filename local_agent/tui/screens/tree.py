@@ -119,6 +119,7 @@ class TreeScreen(Screen[TreeChoice | None]):
     def on_resize(self) -> None:
         self.set_class(self.size.width < PREVIEW_FROM_WIDTH, "-no-preview")
         self._chosen()
+        self.call_after_refresh(self.row_list.scroll_to_highlight)
 
     @property
     def selected(self) -> TreeRow | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from textual.app import RenderResult
@@ -27,6 +28,8 @@ class FooterFacts(NamedTuple):
     """A question waits."""
     message: str = ""
     """Stands in for the hints while it is set."""
+    hints: tuple[tuple[str, str], ...] = ()
+    """Keys of what has the focus, and what they do; none where one types."""
 
 
 class Footer(Widget):
@@ -67,6 +70,8 @@ class Footer(Widget):
 
     def _hints(self) -> list[Content]:
         hints = [("esc", "stop"), ("enter", "queue"), ("f1", "help")]
+        if self.facts.hints:
+            return self._joined(self.facts.hints)
         if self.facts.asking:
             hints = [("esc", "no"), ("pgup", "scroll"), ("f1", "help")]
         elif not self.facts.busy:
@@ -74,3 +79,9 @@ class Footer(Widget):
         pieces = [Content.assemble((key, "$text"), f" {what}") for key, what in hints]
         separator = Content(f" {self._glyphs.dot} ")
         return [separator.join(pieces), separator.join([pieces[0], pieces[2]]), pieces[2], Content("")]
+
+    def _joined(self, hints: Sequence[tuple[str, str]]) -> list[Content]:
+        """All of them, and fewer and fewer of the first ones."""
+        separator = Content(f" {self._glyphs.dot} ")
+        pieces = [Content.assemble((key, "$text"), f" {what}") for key, what in hints]
+        return [separator.join(pieces[:count]) for count in range(len(pieces), -1, -1)]

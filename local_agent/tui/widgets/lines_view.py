@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual.content import Content
@@ -43,6 +43,8 @@ class LinesView(Widget):
     LinesView { width: 1fr; height: auto; }
     """
 
+    hints: ClassVar[Sequence[tuple[str, str]]] = ()
+    """Keys that mean something while it has the focus, and what they do, for the footer."""
     drawn = False
     """True once rows of it are kept as they were drawn."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
-FORK_HINT = ("f", "fork")
-EDIT_HINT = ("e", "edit")
 MARK_HINTS = (("+", "keep"), ("-", "leave out"))
 
 

@@ -20,7 +20,7 @@ from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.lines import Line, decoration, indented, with_tabs, wrap
 from local_agent.tui.look.quantities import clock, counted, size
 from local_agent.tui.widgets.lines_view import LinesView
-from local_agent.tui.widgets.message_keys import message_keys
+from local_agent.tui.widgets.message_keys import MARK_HINTS, message_keys
 
 if TYPE_CHECKING:
     from local_agent.domain.entries import Entry
@@ -45,6 +45,7 @@ class Question(LinesView, can_focus=True):
         *message_keys("question"),
     ]
     FOCUS_ON_CLICK = False
+    hints = (("f", "fork"), ("e", "edit"), *MARK_HINTS)
 
     @dataclass
     class PicturesWanted(Message):

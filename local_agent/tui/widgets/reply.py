@@ -15,7 +15,7 @@ from local_agent.tui.look.lines import Line
 from local_agent.tui.markdown.growing import GrowingMarkdown
 from local_agent.tui.markdown.typeset import Typesetter
 from local_agent.tui.widgets.markdown_view import MarkdownView
-from local_agent.tui.widgets.message_keys import message_keys
+from local_agent.tui.widgets.message_keys import MARK_HINTS, message_keys
 
 FLUSH_SECONDS = 0.08
 LARGE = 3_000
@@ -29,6 +29,7 @@ class Reply(MarkdownView):
     Reply { margin: 0 1 0 2; }
     """
     BINDINGS: ClassVar[list[BindingType]] = message_keys("reply")
+    hints = (("f", "fork"), ("c", "copy"), *MARK_HINTS)
 
     def __init__(self, source: str = "", glyphs: Glyphs = UNICODE) -> None:
         super().__init__(sanitise(source, tabs=True), glyphs)

@@ -17,8 +17,8 @@ from local_agent.tui.look.quantities import ago
 from local_agent.tui.widgets.row_list import fit, fit_right
 
 LEAST_WORDS = 14
-WHEN = 10
-WHEN_FROM_WIDTH = 36
+WHEN = 12
+WHEN_FROM_WIDTH = 38
 LABEL_AT_MOST = 30
 WORDS_AT_MOST = 300
 MARK_WORDS = {

@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from time import perf_counter
 
 import pytest
 from rich.cells import cell_len
 
 from local_agent.domain.branches import TreeNode
-from local_agent.domain.checkpoints import Checkpoint
-from local_agent.domain.entries import Kind, Slice, TurnStatus
-from local_agent.domain.errors import LocalAgentError, StoreError
+from local_agent.domain.entries import Kind, TurnStatus
+from local_agent.domain.errors import StoreError
 from local_agent.tui.look.glyphs import ASCII
 from local_agent.tui.screens.tree import TreeChoice, TreeScreen, TreeWish
 from tests.tui.pilots import screen_text, until
 from tests.tui.stage import Stage
-
-
-class Given:
-    """A tree as it is given."""
-
-    def __init__(
-        self, nodes: Sequence[TreeNode], head: int | None, error: LocalAgentError | None = None
-    ) -> None:
-        self.head = head
-        self._nodes = nodes
-        self._error = error
-
-    async def tree(self) -> Sequence[TreeNode]:
-        if self._error is not None:
-            raise self._error
-        return self._nodes
-
-    async def checkpoints(self, before: int | None, limit: int) -> Sequence[Checkpoint]:
-        return ()
-
-    async def leading_to(self, entry_id: int, count: int) -> Slice:
-        return Slice((), {}, {}, more=False)
-
-
-def turn(entry_id: int, parent: int | None, text: str) -> TreeNode:
-    return TreeNode(entry_id, parent, entry_id + 1, Kind.QUESTION, text, "", TurnStatus.SETTLED)
+from tests.tui.tree.shown import Given, turn
 
 
 async def test_ten_thousand_turns_are_there_at_once_and_the_pointer_is_where_the_head_is() -> None:
