@@ -100,7 +100,8 @@ def shared_among(folder: Folder, folders: Iterable[str], known: Iterable[str]) -
 
 
 def _from_tools(reason: str) -> Barred:
-    return Barred(f"it is kept from tools: {reason}")
+    # What a model should do instead stands behind the comma.
+    return Barred(f"it is kept from tools: {reason.partition(',')[0]}")
 
 
 def _inside(folder: Folder, path: str) -> set[str]:
