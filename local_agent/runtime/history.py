@@ -28,15 +28,19 @@ class History:
         if folder is None:
             self.objects = ObjectsInMemory(min(most, _IN_MEMORY) or _IN_MEMORY)
             return
-        objects = self.objects = ObjectFolder(folder, self._put)
+        objects = self.objects = ObjectFolder(folder, self._look_when_due)
         self._bounding = Bounding(objects, most)
 
     def news(self) -> tuple[str, ...]:
-        """One line about what was dropped since this was last asked; none where nothing was."""
+        """One line about what was dropped since this was last asked; none where nothing was.
+
+        Once it was asked, and after each put, it is looked in the background whether there is too much.
+        """
         count = size = 0
         while self._dropped:
             one = self._dropped.popleft()
             count, size = count + one.objects, size + one.size
+        self._look_when_due()
         if self._bounding is None or not count:
             return ()
         objects = "1 object" if count == 1 else f"{count:,} objects"
@@ -54,8 +58,8 @@ class History:
         bound = f"at most {self._bounding.most // 1024**2:,} MiB"
         return {"earlier contents": f"{len(sizes):,} objects, {megabytes(sum(sizes))}, {bound}"}
 
-    def _put(self) -> None:
-        """Something was put, in whatever thread: nobody waits for the look at the bound."""
+    def _look_when_due(self) -> None:
+        """Begin to look at the bound, for which nobody waits; in the thread of whoever put something."""
         if self._bounding is not None and self._bounding.due:
             # It ends with the process: what it leaves half done is a file that the next look removes.
             Thread(target=self._look, args=(self._bounding,), name="bounding", daemon=True).start()

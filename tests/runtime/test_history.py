@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from local_agent.objects.store import ObjectFolder
+import pytest
+
+from local_agent.domain.events import Notice
+from local_agent.objects.store import ObjectFolder, digest_of
 from local_agent.runtime.history import History
+from tests.runtime.opened import opened, paths_in, settings_for
+from tests.runtime.travelling import Worker
+from tests.support.ollama_server import OllamaServer
 
 MIB = 1024 * 1024
 
@@ -31,8 +38,6 @@ def settle() -> None:
 async def test_the_first_put_finds_what_is_too_much_and_it_is_told_once(tmp_path: Path) -> None:
     grown(tmp_path / "objects", hours=2)
     history = History(tmp_path / "objects", 1)
-    assert history.news() == ()
-
     history.objects.put(b"new")
     settle()
     assert history.news() == (
@@ -57,3 +62,29 @@ async def test_a_run_that_leaves_nothing_on_disk_keeps_little_in_memory() -> Non
     digests = [history.objects.put(bytes([number]) * (MIB // 2)) for number in range(3)]
     assert [history.objects.has(digest) for digest in digests] == [False, True, True]
     assert (history.news(), await history.facts()) == ((), {})
+
+
+@pytest.mark.parametrize("most", [1, 0])
+async def test_a_conversation_keeps_what_it_changes_and_tells_what_went(
+    home: Path, server: OllamaServer, most: int
+) -> None:
+    work = home.parent / "work"
+    settings = settings_for(server.url)
+    settings = replace(settings, tools=replace(settings.tools, history_mib=most))
+    grown(paths_in(home).outputs, hours=2)
+    work.mkdir()
+    (work / "a.txt").write_text("one\n")
+    async with opened(home, server.url, settings=settings) as runtime:
+        worker = Worker(runtime.new_conversation(), server, work)
+        await worker.turn(("read", {"path": "a.txt"}), ("edit", {"path": "a.txt", "old": "one", "new": "1"}))
+        assert runtime.workshop.outputs.has(digest_of(b"one\n")) == (most > 0)
+        settle()
+        worker.events.clear()
+        await worker.turn()
+        [notice] = [event.text for event in worker.events if isinstance(event, Notice)]
+        gone, left = (
+            ("2 objects, 1 MiB", "3 objects, 0.5 MiB") if most else ("3 objects, 1.5 MiB", "0 objects, 0 MiB")
+        )
+        assert notice.endswith(f"to stay under {most} MiB: {gone}. What needs them can't be put back.")
+        facts = (await runtime.facts(worker.conversation)).database
+        assert facts["earlier contents"] == f"{left}, at most {most} MiB"
