@@ -83,7 +83,12 @@ class FilePlan:
     @property
     def changes_anything(self) -> bool:
         """Whether a person has to be asked: some path is not as it was then."""
-        return any(each.standing is not Standing.AS_IT_WAS for each in self.paths)
+        return bool(self.different)
+
+    @property
+    def different(self) -> tuple[PlannedPath, ...]:
+        """Those that do not hold what they held then."""
+        return tuple(each for each in self.paths if each.standing is not Standing.AS_IT_WAS)
 
 
 @dataclass(frozen=True, slots=True)

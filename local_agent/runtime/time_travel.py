@@ -19,6 +19,7 @@ from local_agent.domain.errors import UsageError
 from local_agent.domain.ledger import Execution
 from local_agent.domain.marks import Mark, mark_text
 from local_agent.domain.moves import Cause, Landing, Scope
+from local_agent.domain.own_command import as_typed
 from local_agent.domain.restoring import FilePlan, RestoreIntent, Standing
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
@@ -152,7 +153,7 @@ class TimeTravel:
         return Arrival(
             head=travelled.head,
             line=_line(journey, scope, files),
-            question=Prompt(question.text, question.pictures) if question is not None else None,
+            question=_typed(question) if question is not None else None,
             files=files,
             checkpoint_id=travelled.checkpoint_id,
         )
@@ -220,6 +221,11 @@ _WORDS = {
     Standing.BARRED: "left (not reachable)",
 }
 _DONE = {Cause.UNDO: "Undone", Cause.REDO: "Done again", Cause.RESTORE: "Back at", Cause.SWITCH: "Now at"}
+
+
+def _typed(question: Entry) -> Prompt:
+    text = as_typed(question.text) if question.kind is Kind.COMMAND else question.text
+    return Prompt(text, question.pictures)
 
 
 def _line(journey: Journey, scope: Scope, files: Execution | None) -> str:

@@ -16,6 +16,8 @@ async def leave(screen: ChatScreen, return_code: int) -> None:
     """End everything in order and close the app."""
     await catch_up(screen.composer, screen.pane, screen)
     await screen.turns.stop()
+    if "travelling" in vars(screen):  # it is made when it is first wanted
+        await screen.travelling.halt()
     screen.workers.cancel_group(screen, "mirror")
     pulls = tuple(worker.name for worker in screen.workers.cancel_group(screen, "pull"))
     if screen.runtime is not None:

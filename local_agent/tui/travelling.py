@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from local_agent.domain.errors import UsageError
+from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.domain.text import one_line
 from local_agent.tui.conversation import opening
 from local_agent.tui.conversation.history import TAIL_ENTRIES
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from local_agent.domain.restoring import FilePlan, PlannedPath
     from local_agent.runtime.conversation import Conversation
     from local_agent.runtime.time_travel import Arrival, Journey, TimeTravel
+    from local_agent.tui.commands.screen import NoticeKind
     from local_agent.tui.screens.chat import ChatScreen
 
 Progress = Callable[[int, int], None]
 DoneT = TypeVar("DoneT")
 
 PUTTING_BACK = "Putting files back"
+HALT_SECONDS = 1.0
 
 
 class Travelling:
@@ -36,6 +38,9 @@ class Travelling:
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
         self._moving = asyncio.Lock()
+        self._stop = asyncio.Event()
+        self._working: asyncio.Future[Any] | None = None
+        """What changes files now."""
 
     async def checkpoint(self, label: str) -> None:
         """Name where the conversation stands."""
@@ -55,8 +60,11 @@ class Travelling:
             return
         if wish.wanted is Wanted.RESTORE:
             await self.restore(wish.checkpoint.id)
+        elif wish.checkpoint.entry_id is None:
+            line = f"Nothing was asked yet at checkpoint {wish.checkpoint.id}."
+            raise UsageError(line, "Begin anew with /new.")
         else:
-            await self._fork(wish.checkpoint)
+            await screen.branching.fork(at=wish.checkpoint.entry_id)
 
     async def restore(self, checkpoint_id: int, scope: Scope | None = None) -> None:
         """To a checkpoint. Without ``scope`` it is asked what goes there, where files differ."""
@@ -94,7 +102,9 @@ class Travelling:
             ending = time.complete(unfinished) if complete else time.take_back(unfinished)
             execution = await self._while_shown(lambda progress, stop: ending)
             await show_again(screen)
-            self._say_outcome(_settled_words(execution, complete=complete), execution)
+            await self._say(
+                _settled_words(execution, complete=complete), troubled=complete and _troubled(execution)
+            )
         return True
 
     async def _travel(self, look: Callable[[TimeTravel], Awaitable[Journey]], scope: Scope | None) -> None:
@@ -109,11 +119,18 @@ class Travelling:
                 scope = await self._asked(conversation, journey)
             if scope is None or conversation is not screen.conversation:
                 return
-            arrival = await self._gone(conversation, journey, scope)
+            try:
+                arrival = await self._gone(conversation, journey, scope)
+            except LocalAgentError:
+                # The head may have moved before it failed.
+                with suppress(LocalAgentError):
+                    await show_again(screen)
+                raise
             if arrival.question is not None:
                 screen.pane.put_before(arrival.question)
             await show_again(screen)
-            self._say_outcome(arrival.line, arrival.files)
+            stays = scope.moves_files and len(journey.files.steps) < len(journey.files.different)
+            await self._say(arrival.line, troubled=stays or _troubled(arrival.files))
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
@@ -150,28 +167,29 @@ class Travelling:
         """Do what changes files behind a screen that tells how far it is."""
         from local_agent.tui.screens.restoring import RestoringScreen
 
-        stop = asyncio.Event()
-        shown = RestoringScreen(PUTTING_BACK, stop, glyphs=self._screen.glyphs)
-        working = asyncio.ensure_future(work(shown.note, stop))
+        self._stop = asyncio.Event()
+        shown = RestoringScreen(PUTTING_BACK, self._stop, glyphs=self._screen.glyphs)
+        self._working = working = asyncio.ensure_future(work(shown.note, self._stop))
         working.add_done_callback(lambda done: shown.end())
-        await self._screen.app.push_screen_wait(shown)
-        return await working
+        try:
+            await self._screen.app.push_screen_wait(shown)
+            return await working
+        finally:
+            self._working = None
 
-    async def _fork(self, checkpoint: Checkpoint) -> None:
-        screen, conversation = self._screen, self._writable()
-        if screen.runtime is None or not await opening.may_leave(screen):
-            return
-        if checkpoint.entry_id is None:
-            raise UsageError(f"Nothing was asked before checkpoint {checkpoint.id}.", "Begin anew with /new.")
-        fork = await screen.runtime.fork(conversation.handle, at=checkpoint.entry_id)
-        await screen.open_session(fork.handle)
-        if screen.conversation is not None and screen.conversation.handle == fork.handle:
-            screen.notify_line(f"A fork of {conversation.handle}, from checkpoint {checkpoint.id}.")
+    async def halt(self) -> None:
+        """Whoever leaves puts no further file back, and waits for the end of that to be written."""
+        if self._working is not None:
+            self._stop.set()
+            await asyncio.wait((self._working,), timeout=HALT_SECONDS)
 
-    def _say_outcome(self, line: str, files: Execution | None) -> None:
-        receipt = files.receipt if files is not None else None
-        whole = files is None or (receipt is not None and receipt.status == "ok")
-        self._screen.notify_line(line, "information" if whole else "warning")
+    async def _say(self, line: str, *, troubled: bool) -> None:
+        """Below the conversation, where it stays until something else is shown."""
+        from local_agent.tui.widgets.remarks import Remark
+
+        screen = self._screen
+        kind: NoticeKind = "warning" if troubled else "information"
+        await screen.transcript.say(Remark(line, kind, glyphs=screen.glyphs))
 
     def _conversation(self) -> Conversation:
         if self._screen.conversation is None:
@@ -208,8 +226,6 @@ class CheckpointsOf:
 
 async def offer_to_settle(screen: ChatScreen, conversation: Conversation) -> None:
     """Ask about a restore that a dead process left half done, once its session is open again."""
-    from local_agent.domain.errors import LocalAgentError
-
     try:
         if conversation is screen.conversation and await conversation.time.unfinished() is not None:
             await screen.travelling.settle()
@@ -235,6 +251,11 @@ async def show_again(screen: ChatScreen) -> None:
     else:
         await screen.greeting.begin()
     screen.show_facts()
+
+
+def _troubled(files: Execution | None) -> bool:
+    """Whether a restore of files came to another end than was wanted."""
+    return files is not None and (files.receipt is None or files.receipt.status != "ok")
 
 
 def _settled_words(execution: Execution, *, complete: bool) -> str:

@@ -175,6 +175,10 @@ async def _settle_in(screen: ChatScreen, conversation: Conversation, tail: Slice
         from local_agent.tui.conversation.recovering import tell_changes  # nothing that a start needs
 
         screen.run_worker(tell_changes(screen, conversation), group="changes", exclusive=True)
+    if conversation.info is not None and not conversation.read_only:
+        from local_agent.tui.travelling import offer_to_settle  # nothing that a start needs
+
+        screen.run_worker(offer_to_settle(screen, conversation), group="unfinished", exclusive=True)
     if conversation.read_only and screen.runtime is not None and screen.runtime.writable:
         from local_agent.tui.conversation.mirror import mirror  # Markdown and Pygments: after the first paint
 

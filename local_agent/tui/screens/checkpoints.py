@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 from local_agent.domain.checkpoints import Checkpoint, CheckpointKind
 from local_agent.domain.entries import Slice
 from local_agent.domain.errors import LocalAgentError
-from local_agent.domain.restoring import FilePlan, PlannedPath, Standing
+from local_agent.domain.restoring import FilePlan, PlannedPath
 from local_agent.domain.text import one_line
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.quantities import ago, counted, since
@@ -149,7 +149,7 @@ class CheckpointsScreen(Screen[CheckpointWish | None]):
         if checkpoint is None:
             return
         try:
-            paths = different(await self._source.files_since(checkpoint))
+            paths = (await self._source.files_since(checkpoint)).different
             diff = await self._source.compare(paths)
         except LocalAgentError as error:
             self._say(str(error), "$text-error")
@@ -262,27 +262,20 @@ class CheckpointsScreen(Screen[CheckpointWish | None]):
 
 
 def name_of(checkpoint: Checkpoint) -> str:
-    """Its label; of one that the program made, when it did."""
-    label = one_line(checkpoint.label)
-    if checkpoint.kind is CheckpointKind.MANUAL:
-        return label or "no label"
-    return f"{checkpoint.kind}: {label}" if label else str(checkpoint.kind)
-
-
-def different(plan: FilePlan) -> tuple[PlannedPath, ...]:
-    """The paths that do not hold what they held then."""
-    return tuple(path for path in plan.paths if path.standing is not Standing.AS_IT_WAS)
+    """Its label; without one, when the program made it."""
+    unnamed = "no label" if checkpoint.kind is CheckpointKind.MANUAL else str(checkpoint.kind)
+    return one_line(checkpoint.label) or unnamed
 
 
 def files_words(plan: FilePlan) -> str:
     """``3 files changed``"""
-    count = len(different(plan))
+    count = len(plan.different)
     return f"{counted(count, 'file')} changed" if count else "no file changed"
 
 
 def _drawn(checkpoint: Checkpoint, plan: FilePlan | None, glyphs: Glyphs) -> Callable[[int], Content]:
     number = str(checkpoint.id)
-    changed = len(different(plan)) if plan is not None else None
+    changed = len(plan.different) if plan is not None else None
     files = glyphs.ellipsis if changed is None else counted(changed, "file") if changed else ""
     texts = {
         "when": ago(checkpoint.created_at),
