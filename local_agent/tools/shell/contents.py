@@ -107,7 +107,8 @@ class Contents:
                     _put(folder, data)
                 else:
                     offset = self._spilled(data)
-            self._known[path] = seen, Content(digest, seen.size, offset)
+            size = seen.size if data is None else len(data)
+            self._known[path] = seen, Content(digest, size, offset)
             if young:
                 self._young.add(path)
 
