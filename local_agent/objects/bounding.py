@@ -63,7 +63,7 @@ class Bounding:
             if not self._needed:
                 return Dropped()
             self._written = self._objects.written
-            there = sorted(self._objects.all(), key=lambda each: each.put_at)
+            there = list(self._objects.all())
             size = sum(each.size for each in there)
             dropped = self._drop(there, size - int(self.most * _GOAL)) if size > self.most else Dropped()
             self._room = self.most - size + dropped.size
@@ -73,10 +73,10 @@ class Bounding:
             self._looking.release()
 
     def _drop(self, there: Sequence[StoredObject], too_much: int) -> Dropped:
-        """Remove the first ones; one that is renewed meanwhile stays, and whatever can't be removed."""
+        """Remove the oldest; one that is renewed meanwhile stays, and whatever can't be removed."""
         count = size = gone = 0
         until = time.monotonic() + _REMOVING_SECONDS
-        for each in there:
+        for each in sorted(there, key=lambda each: each.put_at):
             recent = time.time() - each.put_at < SPARED_SECONDS
             if size + gone >= too_much or recent or time.monotonic() > until:
                 break

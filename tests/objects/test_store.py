@@ -229,6 +229,60 @@ def age_if_there(path: Path) -> None:
         age(path)
 
 
+def test_what_is_put_for_good_is_on_disk_before_it_is_said_whoever_put_it_before(
+    objects: ObjectFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    waits = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        waits(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    one, two = (objects.put(data, durable=False) for data in (b"one", b"two"))
+    assert synced == []
+    assert (objects.get(one), objects.get(two)) == (b"one", b"two")
+
+    paths = [objects.folder / digest[:2] / digest for digest in (one, two)]
+    objects.put(b"one")
+    assert synced == [str(paths[0]), str(paths[0].parent), str(objects.folder)]
+    synced.clear()
+    objects.settle([one, two, one])
+    assert sorted(synced) == sorted(map(str, (*paths, *(path.parent for path in paths), objects.folder)))
+    with pytest.raises(LocalAgentError, match=r"can't be written: No such file or directory\."):
+        objects.settle(["ab" * 32])
+
+
+def test_half_of_an_object_after_a_power_cut_is_none_and_is_mended(objects: ObjectFolder) -> None:
+    digest = objects.put(DATA, durable=False)
+    (path,) = files(objects)
+    os.truncate(path, 100)
+    with pytest.raises(ObjectMissing):
+        objects.get(digest)
+    objects.put(DATA, durable=False)
+    assert objects.get(digest) == DATA
+
+
+def test_each_new_object_is_counted_and_told_of(tmp_path: Path) -> None:
+    told: list[int] = []
+    objects = ObjectFolder(tmp_path / "objects", lambda: told.append(objects.written))
+    for data in (b"12", b"345", b"12"):
+        objects.put(data)
+    assert told == [2, 5]
+
+
+def test_in_memory_the_oldest_go(objects: ObjectFolder) -> None:
+    memory = ObjectsInMemory(10)
+    one, two = memory.put(b"1" * 4), memory.put(b"2" * 4)
+    memory.put(b"1" * 4)
+    three = memory.put(b"3" * 4)
+    assert [memory.has(each) for each in (one, two, three)] == [True, False, True]
+    large = memory.put(b"4" * 11)
+    assert memory.get(large) == b"4" * 11
+    assert not memory.has(three)
+
+
 def test_in_memory_it_is_the_same(objects: ObjectFolder) -> None:
     memory = ObjectsInMemory()
     digest = memory.put(DATA)
