@@ -100,7 +100,7 @@ class Travelling:
             time = conversation.time
             complete = answer is UnfinishedAnswer.COMPLETE
             ending = time.complete(unfinished) if complete else time.take_back(unfinished)
-            execution = await self._while_shown(lambda progress, stop: ending)
+            execution = await self.while_shown(lambda progress, stop: ending)
             await show_again(screen)
             await self._say(
                 _settled_words(execution, complete=complete), troubled=complete and _troubled(execution)
@@ -161,9 +161,9 @@ class Travelling:
         time = conversation.time
         if not (scope.moves_files and journey.files.steps):
             return await time.go(journey, scope)
-        return await self._while_shown(lambda progress, stop: time.go(journey, scope, progress, stop))
+        return await self.while_shown(lambda progress, stop: time.go(journey, scope, progress, stop))
 
-    async def _while_shown(self, work: Callable[[Progress, asyncio.Event], Awaitable[DoneT]]) -> DoneT:
+    async def while_shown(self, work: Callable[[Progress, asyncio.Event], Awaitable[DoneT]]) -> DoneT:
         """Do what changes files behind a screen that tells how far it is."""
         from local_agent.tui.screens.restoring import RestoringScreen
 
