@@ -265,11 +265,11 @@ def test_half_of_an_object_after_a_power_cut_is_none_and_is_mended(objects: Obje
 
 
 def test_each_new_object_is_counted_and_told_of(tmp_path: Path) -> None:
-    told: list[int] = []
-    objects = ObjectFolder(tmp_path / "objects", lambda: told.append(objects.written))
-    for data in (b"12", b"345", b"12"):
-        objects.put(data)
-    assert told == [2, 5]
+    told: list[None] = []
+    counting = ObjectFolder(tmp_path / "objects", lambda: told.append(None))
+    for data, written, times in ((b"12", 2, 1), (b"345", 5, 2), (b"12", 5, 2)):
+        counting.put(data)
+        assert (counting.written, len(told)) == (written, times)
 
 
 def test_in_memory_the_oldest_go(objects: ObjectFolder) -> None:
