@@ -193,12 +193,12 @@ class TreeOf:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
 
-    @property
-    def head(self) -> int | None:
-        return self._conversation.search.newest
-
     async def tree(self) -> Sequence[TreeNode]:
         return await self._conversation.time.tree()
+
+    async def head(self) -> int | None:
+        path = await self._conversation.search.path()
+        return path[-1] if path else None
 
     async def checkpoints(self, before: int | None, limit: int) -> Sequence[Checkpoint]:
         return await self._conversation.time.checkpoints(before, limit)

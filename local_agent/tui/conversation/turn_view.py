@@ -11,6 +11,8 @@ from local_agent.domain.entries import Entry, Kind, TurnStatus, Usage
 from local_agent.domain.events import (
     Answered,
     ApprovalAsked,
+    Compacted,
+    CompactionFailed,
     Event,
     Notice,
     Phase,
@@ -34,6 +36,7 @@ from local_agent.domain.events import (
 from local_agent.domain.ledger import EventKind
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply as PartialReply
+from local_agent.tui.conversation.summarised import live_summary
 from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.tools.asking import Asking
 from local_agent.tui.tools.placing import LiveCalls, ToolEvent
@@ -43,7 +46,7 @@ from local_agent.tui.widgets.remarks import Receipt, Remark, receipt_parts
 from local_agent.tui.widgets.reply import Reply
 from local_agent.tui.widgets.thinking import Thinking
 from local_agent.tui.widgets.transcript import Transcript
-from local_agent.tui.widgets.window import widgets_of
+from local_agent.tui.widgets.window import Item, widgets_of
 
 
 class TurnView:
@@ -64,6 +67,8 @@ class TurnView:
         self._answered: Widget | None = None
         """The last widget of what is stored: what comes behind it belongs to the reply that arrives."""
         self._recorded = False
+        self._waiting = False
+        """True while the question waits for a summary: it is not stored."""
         self._command = False
         """Whether it is a command of the person's own."""
 
@@ -81,6 +86,7 @@ class TurnView:
                 self._model = model
                 await self._started(question)
             case PhaseChanged(phase, done, total):
+                self._waiting = phase is Phase.COMPACTING
                 self._phase.show(phase, done, total)
             case ThinkingDelta(text):
                 await self._think(text)
@@ -132,6 +138,18 @@ class TurnView:
                 await self._transcript.add(Remark(text, glyphs=self._glyphs))
             case TurnFailed(line=line, hint=hint):
                 await self.fail(line, hint)
+            case Compacted(summary=summary, left=left):
+                await self._put_before(summary.id, live_summary(summary, left, self._glyphs))
+            case CompactionFailed(line=line, hint=hint):
+                await self._transcript.add(Remark(line, "warning", hint, self._glyphs))
+
+    async def _put_before(self, entry_id: int, widget: Widget) -> None:
+        """Something is stored before the question, which waits for that."""
+        if self._question is None:
+            await self._transcript.add(widget, entry_id=entry_id)
+        else:
+            self._transcript.window.items.insert(-1, Item(entry_id, [widget]))
+            await self._transcript.mount(widget, before=self._question)
 
     async def _record(self, reply: Entry) -> None:
         """A reply is stored whole; its calls follow."""
@@ -177,10 +195,15 @@ class TurnView:
             self._question.stamp(question)
 
     async def _branch_off(self, question: Entry) -> None:
-        """Asked again: what followed the same parent before is on another branch now, if not all of it is."""
+        """Asked again: what followed the same parent before is on another branch now, if not all of it is.
+
+        So are marks of what stays, which follow it: then that is read again, too.
+        """
         transcript, parent = self._transcript, question.parent
-        mounted = any(item.entry_id == parent for item in transcript.window.items)
-        if mounted or parent is None or transcript.pager is None:
+        items = transcript.window.items
+        mounted = any(item.entry_id == parent for item in items)
+        marked = any(isinstance(each, Question) and each.wanted for each in widgets_of(items))
+        if (mounted and not marked) or parent is None or transcript.pager is None:
             await transcript.drop_from((parent or 0) + 1)
         else:
             await transcript.pager.up_to(question.id)
@@ -206,6 +229,11 @@ class TurnView:
 
     async def _end(self, event: TurnEnded) -> None:
         await self._settle()
+        if self._waiting and self._question is not None:
+            # It was never asked, and stands where what was not sent does.
+            self._transcript.window.items[-1].widgets.remove(self._question)
+            await self._question.remove()
+            return
         unanswered = event.reply is None and not self._recorded and not self._command
         if event.status is TurnStatus.FAILED and unanswered and self._question is not None:
             self._question.failed = True

@@ -43,12 +43,11 @@ BATCH = 1_000
 class TreeSource(Protocol):
     """Where the tree comes from."""
 
-    @property
-    def head(self) -> int | None:
-        """The last entry of the path."""
-
     async def tree(self) -> Sequence[TreeNode]:
         """All nodes, oldest first."""
+
+    async def head(self) -> int | None:
+        """The last entry of the path, whoever wrote it."""
 
     async def checkpoints(self, before: int | None, limit: int) -> Sequence[Checkpoint]:
         """The newest ones."""
@@ -169,12 +168,13 @@ class TreeScreen(Screen[TreeChoice | None]):
     async def _load(self) -> None:
         source = self._source
         try:
+            head = await source.head()
             nodes = await source.tree()
             checkpoints = await source.checkpoints(None, CHECKPOINTS_SHOWN)
         except LocalAgentError as error:
             self._say(str(error), "$text-error")
             return
-        rows = await asyncio.to_thread(layout, nodes, source.head)
+        rows = await asyncio.to_thread(layout, nodes, head)
         marks, labels = marks_on_path(rows), labels_by_node(nodes, checkpoints)
         self._show_heading(rows)
         if not rows:

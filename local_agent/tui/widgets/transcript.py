@@ -52,7 +52,7 @@ class Transcript(VerticalScroll, Marking, can_focus=False):
         padding: 0 0 1 2;
         scrollbar-size-vertical: 1;
         scrollbar-gutter: stable;
-        & > .-left-out { text-opacity: 60%; }
+        & > .-left-out { text-opacity: 75%; }
     }
     """
 

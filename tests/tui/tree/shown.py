@@ -28,7 +28,7 @@ class Given:
         error: LocalAgentError | None = None,
         checkpoints: Sequence[Checkpoint] = (),
     ) -> None:
-        self.head = head
+        self._head = head
         self._nodes = nodes
         self._error = error
         self._checkpoints = checkpoints
@@ -37,6 +37,9 @@ class Given:
         if self._error is not None:
             raise self._error
         return self._nodes
+
+    async def head(self) -> int | None:
+        return self._head
 
     async def checkpoints(self, before: int | None, limit: int) -> Sequence[Checkpoint]:
         return self._checkpoints

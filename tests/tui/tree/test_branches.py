@@ -12,13 +12,17 @@ from PIL import Image
 
 from local_agent.domain.drafts import Prompt
 from local_agent.domain.marks import Mark
+from local_agent.domain.ports import Opening
+from local_agent.store.store import Store
 from local_agent.tui.screens.chat import ChatScreen
+from local_agent.tui.screens.held import HeldDialog
 from local_agent.tui.screens.tree import TreeScreen
 from local_agent.tui.widgets.question import Question
 from tests.runtime.opened import paths_in
+from tests.store.samples import VERSION, settled, talk
 from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, gate, say
 from tests.tui.chatting import Chat, chatting
-from tests.tui.pilots import screen_text, until
+from tests.tui.pilots import listening, screen_text, until
 
 
 async def talked(chat: Chat, *questions: str) -> None:
@@ -270,3 +274,97 @@ async def test_the_picker_shows_branches_and_stands_forks_below_their_parent(
         titles = ["parent" in shown[0], "↳ child" in shown[1], "alone" in shown[2]]
         assert titles == [True] * 3 and "├2" in shown[0] and "├" not in shown[2]
         await chat.pilot.press("escape")
+
+
+async def test_a_question_of_another_branch_is_asked_otherwise_behind_what_it_followed(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("One.", "Two.", "Three.", "Beside.", "Third again.")
+    async with chatting(home, server.url) as chat:
+        await talked(chat, "first", "second", "third")
+        chat.screen.query(Question)[0].focus()
+        await chat.pilot.press("minus")
+        await until(chat.pilot, lambda: chat.screen.query(Question)[0].wanted)
+        chat.screen.query(Question)[1].focus()
+        await chat.pilot.press("e")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "second")
+        chat.screen.load_prompt(Prompt("beside"))
+        await chat.pilot.press("enter")
+        await until(chat.pilot, lambda: chat.replies == ["One.", "Beside."] and not chat.screen.busy)
+        assert not chat.screen.query(Question)[0].wanted, "what was left out stays so on its branch alone"
+        assert sent(server) == ["first", "One.", "beside"]
+        tree = await in_tree(chat)
+        place = [row.node.text for row in tree.rows].index("third")
+        tree.row_list.highlighted = place
+        await chat.pilot.press("e")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "third")
+        await at_home(chat)
+        assert chat.replies == ["One.", "Beside."], "the path stays on screen until it is asked"
+        await chat.pilot.press("enter")
+        await until(
+            chat.pilot, lambda: chat.replies == ["One.", "Two.", "Third again."] and not chat.screen.busy
+        )
+        assert chat.questions == ["first", "second", "third"]
+        assert sent(server) == ["first", "One.", "second", "Two.", "third"]
+        assert not any(question.wanted for question in chat.screen.query(Question))
+
+
+async def test_before_the_first_question_the_tree_leads_back(home: Path, server: OllamaServer) -> None:
+    server.script("One.")
+    async with chatting(home, server.url) as chat:
+        await talked(chat, "first")
+        chat.screen.action_command("/undo")
+        await until(chat.pilot, lambda: not chat.replies and chat.screen.composer.text == "first")
+        await at_home(chat)
+        tree = await in_tree(chat)
+        assert [(row.on_path, row.at_head, row.ends) for row in tree.rows] == [(False, False, True)]
+        await chat.pilot.press("enter")
+        await until(chat.pilot, lambda: chat.replies == ["One."])
+
+
+async def test_a_session_that_is_only_read_shows_its_tree_and_can_be_forked(
+    home: Path, server: OllamaServer
+) -> None:
+    other = Store.open(paths_in(home).database, program_version=VERSION)
+    held = await talk(other, "asked elsewhere", root=str(home.parent / "api-server"))
+    handle = held.info.handle
+    async with chatting(home, server.url, resume=handle, model="llama3.2:3b") as chat:
+        await listening(chat.pilot, HeldDialog)
+        await chat.pilot.press("r")
+        await until(chat.pilot, lambda: chat.questions == ["asked elsewhere"])
+        turn = await held.begin(Opening("second one", held.info.head, "llama3.2:3b"))
+        await held.settle(turn, settled("Done."))
+        tree = await in_tree(chat)
+        assert [(row.node.text, row.at_head) for row in tree.rows] == [
+            ("asked elsewhere", False),
+            ("second one", True),
+        ]
+        await chat.pilot.press("home", "enter")
+        await until(chat.pilot, lambda: any("read-only" in line for line in chat.remarks))
+        chat.screen.action_command("/edit")
+        await until(chat.pilot, lambda: any("only read here" in line for line in chat.remarks))
+        await in_tree(chat)
+        await chat.pilot.press("home", "f")
+        await until(chat.pilot, lambda: chat.screen.conversation.handle not in ("", handle))
+        await until(chat.pilot, lambda: chat.questions == ["asked elsewhere"])
+        assert not chat.screen.conversation.read_only
+    await held.release()
+    await other.close()
+
+
+async def test_a_damaged_text_costs_the_tree_nothing_else(home: Path, server: OllamaServer) -> None:
+    server.script("One.", "Two.")
+    async with chatting(home, server.url) as chat:
+        await talked(chat, "first", "second")
+        with closing(sqlite3.connect(paths_in(home).database)) as database, database:
+            for (name,) in database.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'entries'"
+            ).fetchall():
+                database.execute(f'DROP TRIGGER "{name}"')
+            database.execute("UPDATE entries SET text = CAST(x'ff00ff' AS TEXT) WHERE text = 'first'")
+        tree = await in_tree(chat)
+        assert [row.node.status is not None for row in tree.rows] == [True, True]
+        await until(chat.pilot, lambda: "second" in screen_text(chat.pilot))
+        await chat.pilot.press("home", "e")
+        await until(chat.pilot, lambda: any("no question that can be asked" in line for line in chat.remarks))
+        assert chat.screen.turns.queue.editing is None
