@@ -244,6 +244,18 @@ async def test_a_card_opens_by_key_and_click_and_is_read_whole(home: Path) -> No
         await chat.pilot.press("q")
 
 
+async def test_a_whole_output_that_was_dropped_is_said_to_be_gone(home: Path) -> None:
+    assert BASH.receipt is not None
+    dropped = replace(BASH, receipt=replace(BASH.receipt, output="ab" * 32))
+    async with turn(home) as (chat, view):
+        await play(view, told([dropped], [TEXTS[2]]))
+        await chat.pilot.press("tab", "v")
+        await until(chat.pilot, lambda: isinstance(chat.app.screen, ViewerScreen))
+        said = "The whole output is not there. This is what the model read of it:"
+        await until(chat.pilot, lambda: said in screen_text(chat.pilot))
+        assert "FAILED tests" in screen_text(chat.pilot)
+
+
 async def test_a_row_of_a_run_opens_alone(home: Path) -> None:
     async with turn(home) as (chat, view):
         await play(view, told([READ, GREP], TEXTS[:2]))
