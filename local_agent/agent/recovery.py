@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 
 from local_agent.domain.errors import UsageError
+from local_agent.domain.intended import files_of
 from local_agent.domain.ledger import EventKind, Evidence, Execution, Observation, Pending, Source
 from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
@@ -67,20 +68,17 @@ class Finding:
 
 
 def left_open(execution: Execution) -> bool:
-    """Whether it began to change something and no end is recorded."""
-    return execution.state is EventKind.STARTED and execution.effect is not Effect.READ_ONLY
+    """Whether it began to change something and no end is recorded.
+
+    A restore of files, which no entry calls for, is completed or taken back: how far it came can be seen.
+    """
+    began = execution.state is EventKind.STARTED and execution.effect is not Effect.READ_ONLY
+    return began and execution.entry_id != 0
 
 
 def as_uncertain(execution: Execution) -> Execution:
     """What the ledger will call an execution whose process is gone, once the session is taken up."""
     return replace(execution, state=EventKind.OUTCOME_UNKNOWN) if left_open(execution) else execution
-
-
-def files_of(execution: Execution) -> Mapping[str, tuple[str, str]]:
-    """The absolute paths that it was to change: what they held before, and what they were to hold."""
-    expected, intended = (_digests(execution.facts.get(name)) for name in ("expected", "intended"))
-    both = {path: (expected[path], intended[path]) for path in intended if path in expected}
-    return {path: sides for path, sides in both.items() if sides[0] != sides[1]}
 
 
 def find(pending: Pending, seen: Seen, now: str) -> Finding:
@@ -106,14 +104,6 @@ def find(pending: Pending, seen: Seen, now: str) -> Finding:
     if proposal is None and not seen.running:
         lines.append("What came of it can't be told from here: look yourself.")
     return Finding(pending, tuple(lines), proposal, now)
-
-
-def _digests(value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping):
-        return {}
-    return {
-        path: digest for path, digest in value.items() if isinstance(path, str) and isinstance(digest, str)
-    }
 
 
 def _began(execution: Execution) -> str:

@@ -11,7 +11,7 @@ from local_agent import __version__
 from local_agent.agent.recovery import left_open
 from local_agent.domain.audit import Audit
 from local_agent.domain.entries import Entry, Kind, ToolCall, Turn
-from local_agent.domain.ledger import Execution, Pending
+from local_agent.domain.ledger import EventKind, Execution, Pending
 from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
 from local_agent.domain.times import local_time
@@ -39,7 +39,7 @@ class Issue:
 
 
 def issues(audit: Audit) -> list[Issue]:
-    """What is uncertain, and results that are lost."""
+    """What is uncertain, files that were being put back when the program ended, and results that are lost."""
     pending = list(audit.pending)
     if audit.session.holder is None:
         known = {each.execution.id for each in pending}
@@ -56,6 +56,11 @@ def issues(audit: Audit) -> list[Issue]:
     by_id = {each.id: each for each in audit.executions}
     place = f"cd {quoted(audit.session.workspace_root)} && "
     found += [
+        Issue("files half put back", _about(each), f"{place}local-agent --resume {audit.session.handle}")
+        for each in audit.executions
+        if audit.session.holder is None and each.entry_id == 0 and each.state is EventKind.STARTED
+    ]
+    found += [
         Issue("result lost", _about(by_id[key]), f"{place}local-agent session repair {audit.session.handle}")
         for key in audit.without_result
         if key in by_id
@@ -65,7 +70,13 @@ def issues(audit: Audit) -> list[Issue]:
 
 def json_lines(audit: Audit, made_at: str, *, raw: bool) -> Iterator[str]:
     """One ``{"kind": ..., "value": ...}`` a line."""
-    bounds = {"entries": MOST, "execution_events": MOST, "text_characters": TEXT_CHARACTERS}
+    bounds = {
+        "entries": MOST,
+        "execution_events": MOST,
+        "checkpoints": MOST,
+        "head_moves": MOST,
+        "text_characters": TEXT_CHARACTERS,
+    }
     metadata = {
         "schema_version": SCHEMA_VERSION,
         "program_version": __version__,
@@ -90,6 +101,10 @@ def json_lines(audit: Audit, made_at: str, *, raw: bool) -> Iterator[str]:
     for each in audit.executions:
         if each.evidence is not None:
             yield _line("reconciliation", {"execution_id": each.id, **asdict(each.evidence)})
+    for checkpoint in audit.checkpoints:
+        yield _line("checkpoint", checkpoint)
+    for move in audit.moves:
+        yield _line("head_move", move)
     for error in audit.errors:
         yield _line("error", error)
     for issue in issues(audit):

@@ -13,7 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from local_agent.agent.recovery import Seen, files_of
+from local_agent.agent.recovery import Seen
+from local_agent.domain.intended import files_of
 from local_agent.domain.ledger import Execution
 from local_agent.domain.tools import FOLDER
 from local_agent.store.processes import this_process

@@ -8,12 +8,12 @@ from functools import partial
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from local_agent.domain.audit import Audit, AuditEvent
+from local_agent.domain.audit import Audit, AuditEvent, AuditMove
 from local_agent.domain.entries import Kind, Turn
-from local_agent.store import entries, error_trail, executions, sessions, turns
+from local_agent.store import checkpoints, entries, error_trail, executions, sessions, turns
 from local_agent.store.batches import batches
 from local_agent.store.entries import Node
-from local_agent.store.models import EntryRow, ExecutionEventRow, TurnRow
+from local_agent.store.models import EntryRow, ExecutionEventRow, HeadMoveRow, TurnRow
 from local_agent.store.salvage import or_without
 
 
@@ -26,7 +26,12 @@ def of_session(db: Session, handle: str, most: int) -> Audit:
     found = [nodes[key] for key in sorted(nodes)]
     seen = {node.turn_id for node in found if node.turn_id is not None}
     events, event_count = _events(db, info.id, most)
-    left_out = {"entry": entry_count - len(own), "execution_event": event_count - len(events)}
+    moves, move_count = _moves(db, info.id, most)
+    left_out = {
+        "entry": entry_count - len(own),
+        "execution_event": event_count - len(events),
+        "head_move": move_count - len(moves),
+    }
     return Audit(
         session=info,
         path=tuple(node.id for node in reversed(path)),
@@ -36,6 +41,8 @@ def of_session(db: Session, handle: str, most: int) -> Audit:
         events=events,
         pending=tuple(executions.pending(db, info.id, info.head)),
         without_result=tuple(each.id for each in executions.without_result(db, info.id)),
+        checkpoints=tuple(reversed(or_without(lambda: checkpoints.page(db, info.id, None, most), []))),
+        moves=moves,
         errors=tuple(or_without(lambda: error_trail.of_session(db, info.id), [])),
         left_out={kind: count for kind, count in left_out.items() if count > 0},
     )
@@ -78,3 +85,24 @@ def _events(db: Session, session_id: int, most: int) -> tuple[tuple[AuditEvent, 
         kind, detail = (event.kind, event.detail) if event is not None else (row.kind, {})
         found.append(AuditEvent(row.number, row.execution_id, kind, detail, row.created_at))
     return tuple(found), count or len(found)
+
+
+def _moves(db: Session, session_id: int, most: int) -> tuple[tuple[AuditMove, ...], int]:
+    """The newest moves of the head, oldest of them first, and how many there are."""
+    mine = HeadMoveRow.session_id == session_id
+    newest = select(HeadMoveRow).where(mine).order_by(HeadMoveRow.number.desc()).limit(most)
+    rows = or_without(lambda: db.scalars(newest).all(), ())
+    count = or_without(lambda: db.scalar(select(func.count()).select_from(HeadMoveRow).where(mine)), None)
+    found = tuple(
+        AuditMove(
+            number=row.number,
+            from_entry=row.from_entry,
+            to_entry=row.to_entry,
+            cause=row.cause,
+            turn_id=row.turn_id,
+            ledger_number=row.ledger_number,
+            at=row.created_at,
+        )
+        for row in reversed(rows)
+    )
+    return found, count or len(found)

@@ -15,7 +15,7 @@ from local_agent.domain.ledger import EventKind, Evidence, Execution, Receipt
 from local_agent.domain.ports import OpenTurn, Reply
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.tools import Effect, FileChange
-from local_agent.store import executions, ledger, sessions, turns
+from local_agent.store import executions, ledger, sessions, settling, turns
 from local_agent.store.gateway import Gateway
 
 T = TypeVar("T")
@@ -99,7 +99,7 @@ class HeldCalls:
         """
 
         def work(db: Session) -> tuple[int, SessionInfo]:
-            count = ledger.settle(db, self.info.id, ids, evidence, expected)
+            count = settling.settle(db, self.info.id, ids, evidence, expected)
             return count, sessions.by_id(db, self.info.id)
 
         count, self.info = await self._write(work, "ledger.settle")
@@ -109,7 +109,7 @@ class HeldCalls:
         """Write lost results again from their receipts; how many. Raises ``StoreError`` while some calls
         are uncertain.
         """
-        return await self._write(lambda db: ledger.repair(db, self.info.id), "ledger.repair")
+        return await self._write(lambda db: settling.repair(db, self.info.id), "ledger.repair")
 
     @abstractmethod
     async def _write(self, work: Callable[[Session], T], name: CommitName) -> T:

@@ -9,11 +9,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, Origin
-from local_agent.domain.errors import StoreError
 from local_agent.domain.executions import (
     CUT_OFF,
     NOT_RUN,
-    NOTES,
     LedgerEvent,
     NotAllowed,
     advanced,
@@ -24,23 +22,22 @@ from local_agent.domain.executions import (
 from local_agent.domain.ledger import (
     TERMINAL,
     EventKind,
-    Evidence,
     Execution,
     Receipt,
     canonical,
     digest_of,
     digest_of_text,
     may_follow,
-    set_digest,
 )
 from local_agent.domain.tools import Effect, FileChange, ResultStatus
 from local_agent.store import executions, head
 from local_agent.store.clock import utc_now
 from local_agent.store.entries import insert_entry
-from local_agent.store.models import ExecutionEventRow, ExecutionRow, FileChangeRow, ReconciliationRow
-
-SETTLED_AT_ONCE = 100
-"""Uncertain executions that are settled in one transaction at most."""
+from local_agent.store.models import (
+    ExecutionEventRow,
+    ExecutionRow,
+    FileChangeRow,
+)
 
 _KINDS = {str(kind): kind for kind in EventKind}
 _LOST = "The program ended while it ran."
@@ -172,72 +169,6 @@ def close(db: Session, session_id: int, turn_ids: Sequence[int], at: str) -> Non
         except NotAllowed:
             # Somebody has put events there that follow no rule: it stays as it is, and shows as unreadable.
             continue
-
-
-def settle(db: Session, session_id: int, ids: Sequence[str], evidence: Evidence, expected: str | None) -> int:
-    """Write what was found of uncertain executions of a session, and tell it the model; how many are new.
-
-    ``expected`` is the ``set_digest`` of the first ``SETTLED_AT_ONCE`` pending ones as the person saw them.
-    Refused whole with ``StoreError``: more than that many, one that is not uncertain, one that was settled
-    by other evidence, a set that has changed. What the same evidence has settled already stays.
-    """
-    if len(ids) > SETTLED_AT_ONCE:
-        raise StoreError(
-            f"At most {SETTLED_AT_ONCE} executions are settled at once.", "Settle fewer of them."
-        )
-    found = {each.id: each for each in executions.by_ids(db, ids) if each.session_id == session_id}
-    for key in ids:
-        _require_open_to(found.get(key), key, evidence)
-    new = [found[key] for key in dict.fromkeys(ids) if found[key].uncertain]
-    if new and expected is not None:
-        seen = executions.pending_of(db, session_id)[:SETTLED_AT_ONCE]
-        if set_digest(seen) != expected:
-            raise StoreError("What is uncertain has changed since it was looked at.", "Look at it again.")
-    now = utc_now()
-    for each in new:
-        db.add(
-            ReconciliationRow(
-                execution_id=each.id, digest=evidence.digest, created_at=now, **asdict(evidence)
-            )
-        )
-        insert_entry(db, result_entry(each, NOTES[evidence.observation], Origin.PROGRAM, now))
-    db.flush()
-    return len(new)
-
-
-def repair(db: Session, session_id: int) -> int:
-    """Write again, from their receipts, the results of ended calls that are in no entry; how many.
-
-    Raises ``StoreError`` while an execution of the session is uncertain.
-    """
-    if executions.pending_of(db, session_id):
-        raise StoreError("Some calls of this session are uncertain.", "Settle them first.")
-    now = utc_now()
-    lost = executions.without_result(db, session_id)
-    for each in lost:
-        insert_entry(db, result_entry(each, _kept_of(each), Origin.PROGRAM, now))
-    return len(lost)
-
-
-def _kept_of(execution: Execution) -> str:
-    """What a lost result said, as far as it is known."""
-    if execution.evidence is not None:
-        return NOTES[execution.evidence.observation]
-    receipt = execution.receipt or Receipt("")
-    said = receipt.excerpt or receipt.summary
-    known = f"The result of this call was lost. It ended as: {execution.state}."
-    return f"{known} It began:\n{said}" if said else known
-
-
-def _require_open_to(execution: Execution | None, key: str, evidence: Evidence) -> None:
-    if execution is None:
-        raise StoreError(f"This session has no execution {key}.", "Look which it has.")
-    if execution.evidence is not None and execution.evidence != evidence:
-        raise StoreError(f"Execution {key} was settled by other evidence.", "What was found stays.")
-    if execution.evidence is None and not execution.uncertain:
-        raise StoreError(
-            f"Execution {key} is not uncertain: it is {execution.state}.", "Nothing is to be done."
-        )
 
 
 def _add(db: Session, execution: Execution, event: LedgerEvent) -> int:

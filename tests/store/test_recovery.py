@@ -17,10 +17,10 @@ from local_agent.domain.executions import CUT_OFF, NOT_RUN, NOTES
 from local_agent.domain.ledger import EventKind, Observation, Receipt, set_digest
 from local_agent.domain.ports import Reply
 from local_agent.domain.requests import build_messages
-from local_agent.domain.tools import Effect, FileChange
+from local_agent.domain.tools import FOLDER, Effect, FileChange
 from local_agent.store.check import check
 from local_agent.store.held import HeldSession
-from local_agent.store.ledger import SETTLED_AT_ONCE
+from local_agent.store.settling import SETTLED_AT_ONCE
 from local_agent.store.store import Store
 from tests.store.other_process import OtherProcess
 from tests.store.samples import (
@@ -342,3 +342,26 @@ async def test_a_row_that_was_edited_by_hand_is_shown_as_such(built: Path, damag
     assert (await store.find(info.handle)).uncertain_count == 0
     assert held.info == await store.find(info.handle)
     await store.close()
+
+
+async def test_files_of_a_call_that_took_effect_count_as_changed_by_it(store: Store) -> None:
+    held, turn, (_, bash) = await wanting(store)
+    before = (await store.undo_landing(held.info.id)).ledger_number
+    inside, outside, folder = f"{ROOT}/src/a.py", "/etc/a.conf", f"{ROOT}/new"
+    expected = {inside: "1" * 64, outside: "", folder: "", f"{ROOT}/same": "5" * 64}
+    intended = {inside: "", outside: "2" * 64, folder: FOLDER, f"{ROOT}/same": "5" * 64}
+    await held.start(bash, {"expected": expected, "intended": intended})
+    await held.settle(turn, settled())
+    assert before is not None
+    assert await store.changes_since(held.info.id, before) == []
+
+    await held.settle_uncertain([bash.id], FOUND)
+
+    assert await store.changes_since(held.info.id, before) == [
+        FileChange(outside, "created", "", "2" * 64),
+        FileChange("new", FOLDER),
+        FileChange("src/a.py", "removed", "1" * 64, ""),
+    ]
+    again = await held.settle_uncertain([bash.id], FOUND)
+    assert again == 0
+    assert len(await store.changes_since(held.info.id, before)) == 3
