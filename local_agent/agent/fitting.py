@@ -21,8 +21,8 @@ _HOPELESS = 1.5
 """Of the window: an estimate that no count has confirmed errs by tens of percent."""
 _TIGHT = 8
 """A reply that has less room than this part of the window is warned of."""
-_ERRING = 50
-"""A calibrated estimate errs by about this part of it."""
+_SURE, _UNSURE = 1.05, 1.25
+"""How much more than estimated it may be, with an estimate that was calibrated and with one that was not."""
 _MUCH_ROOM = 1024
 """Tokens that are room enough in any window."""
 
@@ -124,7 +124,8 @@ class Fitting:
         plan = self._plan
         if not plan.window_known:
             return plan.max_output
-        room = max(least_reply(self.window), self.window - tokens - tokens // _ERRING)
+        erring = _SURE if self._measuring.knows(plan.measured_as) else _UNSURE
+        room = max(least_reply(self.window), self.window - int(tokens * erring))
         if room < min(_MUCH_ROOM, self.window // _TIGHT, plan.max_output) and not self._warned:
             self._warned = True
             self._emit(Notice(sentences.tight(room)))
@@ -147,6 +148,8 @@ def most_tokens(plan: TurnPlan, window: int, measuring: Measuring) -> int | None
     """What a request may weigh at most; None where nobody knows the window."""
     if not plan.window_known:
         return None
+    most = window - least_reply(window)
+    if measuring.knows(plan.measured_as):
+        return most
     # A server that refuses what is too long may be asked: the estimate is only one.
-    sure = plan.may_cut or measuring.knows(plan.measured_as)
-    return window - least_reply(window) if sure else int(window * _HOPELESS)
+    return int(most / _UNSURE if plan.may_cut else window * _HOPELESS)

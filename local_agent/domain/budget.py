@@ -76,14 +76,19 @@ def text_tokens(text: str) -> int:
 
 def _weight(message: Message) -> int:
     calls = sum(_call_weight(call) for call in message.calls)
-    return len(message.content.encode("utf-8", "replace")) + calls
+    return len((message.content + message.thinking).encode("utf-8", "replace")) + calls
 
 
 def _tool_weight(spec: ToolSpec) -> int:
-    parameters = json.dumps(dict(spec.parameters), ensure_ascii=False, default=str)
-    return len((spec.name + spec.description + parameters).encode("utf-8", "replace"))
+    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+    return _written({"type": "function", "function": function})
 
 
 def _call_weight(call: ToolCall) -> int:
-    arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
-    return len((call.name + arguments).encode("utf-8", "replace"))
+    return _written({"id": call.id, "function": {"name": call.name, "arguments": call.arguments}})
+
+
+def _written(value: object) -> int:
+    """Bytes as JSON, in which templates write tools and calls."""
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return len(written.encode("utf-8", "replace"))

@@ -23,7 +23,7 @@ def test_arguments_of_calls_weigh_too() -> None:
 
 def test_tools_weigh_what_is_written_of_them() -> None:
     spec = ToolSpec("read", "x" * 360, {"type": "object", "properties": {"path": {"type": "string"}}})
-    assert 100 < estimate_tokens([], [spec]) < 130
+    assert 120 < estimate_tokens([], [spec]) < 160
 
 
 def test_a_picture_weighs_what_a_server_counts_for_one() -> None:
