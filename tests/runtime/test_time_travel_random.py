@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from local_agent.domain.errors import UsageError
@@ -49,7 +49,12 @@ OPERATIONS = st.lists(
 
 
 PROFILE = settings(
-    deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    database=None,
+    # A history takes a second: made smaller, a failure would take minutes to be told.
+    phases=(Phase.explicit, Phase.generate),
 )
 
 

@@ -216,6 +216,48 @@ async def worked(pilot: Driver) -> None:
     await wait_for(pilot, "is no error", "tok/s")
 
 
+async def checkpointed(pilot: Driver) -> None:
+    """Two checkpoints, and the run between them."""
+    await wait_for(pilot, "second fixture shares")
+    await pilot.press(*"/checkpoint before the cleanup", "enter")
+    await wait_for(pilot, "Checkpoint 1")
+    await worked(pilot)
+    await pilot.press(*"/checkpoint cleanup mended", "enter")
+    await wait_for(pilot, "Checkpoint 2")
+
+
+async def checkpoints_view(pilot: Driver) -> None:
+    await checkpointed(pilot)
+    await pilot.press(*"/checkpoints", "enter")
+    await wait_for(pilot, "cleanup mended", "1 file")
+    await pilot.press("down")
+    await wait_for(pilot, "before the cleanup")
+
+
+async def restore_asked(pilot: Driver) -> None:
+    await checkpointed(pilot)
+    await pilot.press(*"/restore 1", "enter")
+    await wait_for(pilot, "src/restore.py", "conversation", "files")
+
+
+async def tree_view(pilot: Driver) -> None:
+    """A branch left behind, and another way on."""
+    await checkpointed(pilot)
+    await pilot.press(*"/restore 1 --both", "enter")
+    await wait_for(pilot, "restored")
+    assert isinstance(pilot.app, LocalAgentApp)
+    await pilot.press(*"Can the folder be one of its own for each test?", "enter")
+    await wait_for(pilot, "hands a folder", "tok/s")
+    await pilot.press(*"/tree", "enter")
+    await wait_for(pilot, "cleanup mended")
+
+
+async def context_view(pilot: Driver) -> None:
+    await worked(pilot)
+    await pilot.press(*"/context", "enter")
+    await wait_for(pilot, "tools", "tokens are free")
+
+
 async def recovering(pilot: Driver) -> None:
     await wait_for(pilot, "second fixture shares")
     assert isinstance(pilot.app, LocalAgentApp)
@@ -239,6 +281,10 @@ SCENES = (
     Scene("run-2-tested", True, asked_to_run, (LARGE,), works=True),
     Scene("run-3-done", True, worked, works=True),
     Scene("recovery", True, recovering, works=True),
+    Scene("checkpoints", True, checkpoints_view, works=True),
+    Scene("restore", True, restore_asked, works=True),
+    Scene("tree", True, tree_view, works=True),
+    Scene("context", True, context_view, works=True),
 )
 
 

@@ -52,6 +52,9 @@ DONE = """\
 - it sets nothing of `tempfile` any more
 - a folder that is gone already is no error"""
 
+INSTEAD = """\
+Yes: `tmp_path` hands a folder of its own to each test, and removes the old ones by itself."""
+
 
 def _counted(*steps: object, read: int, wrote: int) -> Turn:
     counts = {
@@ -76,6 +79,7 @@ TURNS = (
     _counted(call("edit", IMPORT), read=2500, wrote=60),
     _counted(call("bash", {"command": CHECK}), read=2600, wrote=32),
     _counted(say(DONE), read=2700, wrote=58),
+    _counted(say(INSTEAD), read=2100, wrote=36),
 )
 
 
