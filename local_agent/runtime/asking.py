@@ -156,6 +156,7 @@ class Asking:
                 if self.head != parent:
                     plan, parent = await self._behind_summary(plan), self.head
                 elif self._stop.is_set():
+                    yield Notice("Stopped: nothing was summarised, and the question was not sent.")
                     yield TurnEnded(0, TurnStatus.INTERRUPTED, "interrupted", None)
                     return
             if plan.mode is Mode.PLAN:
@@ -197,7 +198,8 @@ class Asking:
             if plan.refusal is not None:
                 raise plan.refusal
             await self._journal.saved()
-            path = await self._look_back(self.head)
+            before = self.head
+            path = await self._look_back(before)
             narrow = await self._compacting.wanted(plan, path)
             if narrow is None:
                 raise UsageError("There is too little here for a summary to save anything.")
@@ -207,6 +209,8 @@ class Asking:
                 async for event in events:
                     self._note(event)
                     yield event
+            if self._stop.is_set() and self.head == before:
+                yield Notice("Stopped: nothing was summarised.")
         finally:
             self._rest()
 

@@ -2,11 +2,12 @@
 
 from local_agent.tui.commands import builtin, models, mode, recovery  # isort: skip
 from local_agent.tui.commands import reading, composing, files, copying, settings, working, time, branching  # isort: skip
-from local_agent.tui.commands import context  # isort: skip
+from local_agent.tui.commands import context, compacting  # isort: skip
 
 __all__ = [
     "branching",
     "builtin",
+    "compacting",
     "composing",
     "context",
     "copying",

@@ -11,6 +11,7 @@ from local_agent.domain.entries import Entry, EntryStatus, Kind, Slice, Turn, Tu
 from local_agent.domain.marks import Mark
 from local_agent.domain.own_command import as_typed
 from local_agent.domain.tree import forgets_pictures, words_of
+from local_agent.tui.conversation.summarised import PathReader, stored_summary
 from local_agent.tui.conversation.turn_view import ending_of
 from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.tools.placing import stored_cards
@@ -21,17 +22,20 @@ from local_agent.tui.widgets.thinking import Thinking
 from local_agent.tui.widgets.window import Item
 
 
-async def stored_items(part: Slice, width: int, glyphs: Glyphs, *, written: bool = False) -> list[Item]:
+async def stored_items(
+    part: Slice, width: int, glyphs: Glyphs, *, written: bool = False, path: PathReader | None = None
+) -> list[Item]:
     """The entries of a slice as the transcript holds them, drawn as they were when they were live.
 
-    ``written`` says that a process lives that writes here: a running turn was not left behind.
+    ``written`` says that a process lives that writes here: a running turn was not left behind. ``path`` is
+    where what left the window can be read.
     """
     nodes = [entry for entry in part.entries if entry.kind is not Kind.RESULT]
     last_of_turn = {entry.turn_id: entry.id for entry in nodes if entry.turn_id is not None}
     items = []
     before = _model_before(part)
     for entry in nodes:
-        widgets = await _entry_widgets(entry, part, width, glyphs)
+        widgets = await _entry_widgets(entry, part, width, glyphs, path)
         turn = part.turns.get(entry.turn_id) if entry.turn_id is not None else None
         ended = turn is not None and not (written and turn.status is TurnStatus.RUNNING)
         if turn is not None and ended and last_of_turn[turn.id] == entry.id:
@@ -64,7 +68,9 @@ def _model_before(part: Slice) -> str | None:
     return None if part.more else ""
 
 
-async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) -> list[Widget]:
+async def _entry_widgets(
+    entry: Entry, part: Slice, width: int, glyphs: Glyphs, path: PathReader | None
+) -> list[Widget]:
     if not entry.readable:
         return [Remark("This message could not be read from the database.", "warning", glyphs=glyphs)]
     match entry.kind:
@@ -84,6 +90,8 @@ async def _entry_widgets(entry: Entry, part: Slice, width: int, glyphs: Glyphs) 
             if entry.text.strip():
                 widgets.append(await Reply.prepared(entry.text, width, glyphs))
             return [*widgets, *stored_cards(entry, part, glyphs)]
+        case Kind.SUMMARY:
+            return [stored_summary(entry, path, glyphs)]
         case Kind.MARKER if forgets_pictures(entry):
             return [Remark(words_of(entry), glyphs=glyphs)]
         case _:

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.worker import Worker
 
-from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.errors import LocalAgentError, UsageError
 from local_agent.tui.look.glyphs import Glyphs
 from local_agent.tui.prompt.prompt_queue import PromptQueue
 from local_agent.tui.widgets.phase import PhaseLine
@@ -34,6 +34,13 @@ SLICE_SECONDS = 0.02
 """How long events are drawn before keys get their turn, however many wait."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compaction:
+    """In the place of a prompt: earlier turns are to be summarised."""
+
+    focus: str
 
 
 class TurnRunner:
@@ -95,6 +102,12 @@ class TurnRunner:
         """Ask the last question again."""
         self._start(conversation, None)
 
+    def compact(self, conversation: Conversation, focus: str) -> None:
+        """Have earlier turns summarised. Raises ``UsageError`` while something else goes on."""
+        if self.busy or self.paused:
+            raise UsageError("A turn is running.", "Stop it with Esc first, or wait for its end.")
+        self._start(conversation, _Compaction(focus))
+
     def answer(self, question_id: str, answer: Answer) -> None:
         """Answer what the running turn asks; one that waits for something else lets it be."""
         if self._running is not None:
@@ -113,8 +126,8 @@ class TurnRunner:
             if self._worker is not None:
                 self._worker.cancel()
 
-    def _start(self, conversation: Conversation, prompt: Prompt | None) -> None:
-        self.queue.sending = prompt
+    def _start(self, conversation: Conversation, prompt: Prompt | _Compaction | None) -> None:
+        self.queue.sending = None if isinstance(prompt, _Compaction) else prompt
         self.busy = True
         self._stopping = False
         self._idle.clear()
@@ -122,7 +135,7 @@ class TurnRunner:
         self._worker = self._screen.run_worker(self._run(conversation, prompt), group="turn")
         self._screen.post_message(self.Changed())
 
-    async def _run(self, conversation: Conversation, prompt: Prompt | None) -> None:
+    async def _run(self, conversation: Conversation, prompt: Prompt | _Compaction | None) -> None:
         self._transcript.live = True
         settled = False
         try:
@@ -138,7 +151,7 @@ class TurnRunner:
             self._idle.set()
             self._screen.post_message(self.Changed(settled=settled))
 
-    async def _turn(self, conversation: Conversation, prompt: Prompt | None) -> bool:
+    async def _turn(self, conversation: Conversation, prompt: Prompt | _Compaction | None) -> bool:
         from local_agent.domain.own_command import command_of
         from local_agent.tui.conversation.turn_view import (
             TurnView,  # Markdown and Pygments: after the first paint
@@ -150,6 +163,9 @@ class TurnRunner:
             if prompt is None:
                 self._phase.begin()
                 events = conversation.retry()
+            elif isinstance(prompt, _Compaction):
+                self._phase.begin()
+                events = conversation.compact(prompt.focus)
             elif (command := command_of(prompt.text)) is not None:
                 await view.ask(prompt.text.strip())
                 events = conversation.run_command(command, self._begins(conversation))
@@ -192,6 +208,8 @@ class TurnRunner:
         from local_agent.domain.events import (
             Answered,
             ApprovalAsked,
+            Compacted,
+            CompactionFailed,
             PhaseChanged,
             QuestionAsked,
             SavedAgain,
@@ -203,7 +221,9 @@ class TurnRunner:
             UsageReported,
         )
 
-        changing = TurnStarted | UsageReported | PhaseChanged | ApprovalAsked | QuestionAsked | Answered
+        changing = (
+            TurnStarted | UsageReported | PhaseChanged | ApprovalAsked | QuestionAsked | Answered | Compacted
+        )
         status = TurnStatus.FAILED
         async with aclosing(events):
             rested = monotonic()
@@ -221,6 +241,8 @@ class TurnRunner:
                     self._screen.post_message(self.SessionLost())
                 elif isinstance(event, TurnEnded):
                     status = event.status
+                if isinstance(event, Compacted | CompactionFailed):
+                    status = TurnStatus.SETTLED
                 # Events that wait already come without a pause between them.
                 if monotonic() - rested > SLICE_SECONDS:
                     await asyncio.sleep(0)

@@ -33,6 +33,7 @@ class Glyphs(NamedTuple):
     ok: str = "✓"
     stopped: str = "◼"
     waiting: str = "◇"
+    to: str = "→"
     ellipsis: str = "…"
     levels: str = "▁▂▃▄▅▆▇█"
     spinner: str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -61,6 +62,7 @@ ASCII = Glyphs(
     ok="+",
     stopped="#",
     waiting="?",
+    to="->",
     ellipsis="...",
     levels="_.-=#",
     spinner="|/-\\",

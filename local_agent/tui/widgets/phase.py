@@ -35,6 +35,7 @@ _WORDS: Mapping[str, str] = {
     "reading": "reading the prompt",
     "thinking": "thinking",
     "writing": "writing",
+    "compacting": "summarising earlier turns",
     "stopping": "stopping",
 }
 
