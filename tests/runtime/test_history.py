@@ -74,9 +74,17 @@ async def test_a_conversation_keeps_what_it_changes_and_tells_what_went(
     grown(paths_in(home).outputs, hours=2)
     work.mkdir()
     (work / "a.txt").write_text("one\n")
+    (work / "d").mkdir()
+    (work / os.fsdecode(b"d/caf\xe9")).write_bytes(b"1\n")
     async with opened(home, server.url, settings=settings) as runtime:
         worker = Worker(runtime.new_conversation(), server, work)
-        await worker.turn(("read", {"path": "a.txt"}), ("edit", {"path": "a.txt", "old": "one", "new": "1"}))
+        await worker.turn(
+            ("read", {"path": "a.txt"}),
+            ("edit", {"path": "a.txt", "old": "one", "new": "1"}),
+            ("move", {"path": "d", "to": "e"}),
+        )
+        moved = (await worker.conversation.executions())[-1].changes
+        assert [os.fsencode(change.path) for change in moved] == [b"d", b"d/caf\xe9", b"e", b"e/caf\xe9"]
         assert runtime.workshop.outputs.has(digest_of(b"one\n")) == (most > 0)
         settle()
         worker.events.clear()

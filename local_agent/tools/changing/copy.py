@@ -57,7 +57,7 @@ def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolRes
         raise void(found.source)
     keep_tree(folder, found.tree, ended, durable=False)
     try:
-        with made(folder, found.folders), _built(found, folder, ended) as (parent, scratch):
+        with made(folder, found.folders) as new, _built(found, folder, ended) as (parent, scratch):
             name = found.target.absolute.name
             if not found.tree[0].folder:
                 put_new(parent, scratch, parent, name)
@@ -73,7 +73,7 @@ def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolRes
     except OSError as error:
         raise ToolFailed(words(error, found.target)) from error
     know_copies(found, folder)
-    changes = made_folders(folder, found.folders)
+    changes = made_folders(folder, new)
     changes += come(found.tree, found.source, found.target, folder)
     said = f"Copied {found.source.shown} to {found.target.shown}."
     return ToolResult(ResultStatus.OK, said, words_for(found.tree), changes=tuple(changes))

@@ -99,14 +99,17 @@ def missing_folders(folder: Folder, located: Located) -> tuple[Located, ...]:
 
 
 @contextmanager
-def made(folder: Folder, folders: Sequence[Located]) -> Iterator[None]:
-    """Make folders, the topmost first; what fails inside takes the empty ones away again."""
+def made(folder: Folder, folders: Sequence[Located]) -> Iterator[Sequence[Located]]:
+    """Make folders, the topmost first, and give those that were not there already.
+
+    What fails inside takes the empty ones away again.
+    """
     done: list[Located] = []
     try:
         for each in folders:
             if make_folder(folder, each):
                 done.append(each)
-        yield
+        yield done
     except BaseException:
         for each in reversed(done):
             with suppress(OSError), folder.parent_of(each) as (parent, name):

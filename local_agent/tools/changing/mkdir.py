@@ -52,11 +52,11 @@ def _carry_out(folders: tuple[Located, ...], folder: Folder, ended: threading.Ev
     if ended.is_set():
         return STOPPED
     try:
-        with made(folder, folders):
+        with made(folder, folders) as new:
             pass
     except OSError as error:
         raise ToolFailed(words(error, folders[-1])) from error
-    changes = tuple(made_folders(folder, folders))
+    changes = tuple(made_folders(folder, new))
     return ToolResult(ResultStatus.OK, f"Made the folder {folders[-1].shown}.", "made", changes=changes)
 
 

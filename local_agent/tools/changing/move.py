@@ -43,7 +43,7 @@ def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolRes
     if ended.is_set():
         return STOPPED
     try:
-        with made(folder, found.folders):
+        with made(folder, found.folders) as new:
             _rename(found, folder)
     except FileExistsError as error:
         raise void(found.target) from error
@@ -52,7 +52,7 @@ def _carry_out(found: Places, folder: Folder, ended: threading.Event) -> ToolRes
     know_copies(found, folder)
     for leaf in found.tree:
         folder.forget(leaf.located)
-    changes = made_folders(folder, found.folders)
+    changes = made_folders(folder, new)
     changes += gone(found.tree) + come(found.tree, found.source, found.target, folder)
     summary = with_loss(words_for(found.tree), unkept.values())
     said = f"Moved {found.source.shown} to {found.target.shown}."

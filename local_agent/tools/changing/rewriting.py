@@ -124,7 +124,7 @@ def carry_out(rewrites: Rewrites, folder: Folder, ended: threading.Event) -> Too
     failure = ""
     at = rewrites[0].located
     try:
-        with made(folder, folders), ExitStack() as stack:
+        with made(folder, folders) as new, ExitStack() as stack:
             puts = []
             for each in rewrites:
                 at = each.located
@@ -144,7 +144,7 @@ def carry_out(rewrites: Rewrites, folder: Folder, ended: threading.Event) -> Too
                 folder.note_read(at, each.digests[1])
     except OSError as error:
         raise ToolFailed(words(error, at)) from error
-    changes = made_folders(folder, folders) + [_change(folder, each) for each in done]
+    changes = made_folders(folder, new) + [_change(folder, each) for each in done]
     result = _result(done, changes, failure, len(rewrites))
     return replace(result, summary=with_loss(result.summary, unkept[: len(done)]))
 

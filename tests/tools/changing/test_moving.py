@@ -36,7 +36,7 @@ async def test_folders_are_made(tmp_path: Path) -> None:
     intent = await prepared(tools, "mkdir", path="p/q")
     ready = await tools.ready(intent, "1", confined=False)
     (root / "p").mkdir()
-    await ready.run(Around())
+    assert (await ready.run(Around())).changes == tuple(folders_made(root, "p/q"))
     assert set(seen(root)) == {"x", "x/f", "x/y", "x/y/z", "p", "p/q"}
 
 
