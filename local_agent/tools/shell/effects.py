@@ -120,7 +120,10 @@ class Watch:
 
 
 async def _in_thread(work: Callable[[], T], ended: threading.Event, stop: asyncio.Event | None) -> T:
-    """Run what heeds ``ended``, which a stop sets; nobody goes on before it has come to its end."""
+    """Run what heeds ``ended``, which a stop sets; nobody goes on before it has come to its end.
+
+    Raises ``NotScanned``, also for what the disk refuses: a command must not fail by that.
+    """
     working = asyncio.create_task(asyncio.to_thread(work))
     stopping = asyncio.create_task((stop or asyncio.Event()).wait())
     try:
@@ -129,4 +132,7 @@ async def _in_thread(work: Callable[[], T], ended: threading.Event, stop: asynci
         ended.set()
         stopping.cancel()
         await asyncio.wait((working,))
-    return working.result()
+    try:
+        return working.result()
+    except OSError as error:
+        raise NotScanned(f"the disk says: {error.strerror or type(error).__name__}") from error

@@ -170,9 +170,9 @@ def _unseen(after: Look, more: int) -> Iterator[str]:
     if more:
         yield f"{more:,} more changes are not listed"
     if after.closed:
-        yield f"not scanned, as they can't be read: {_places(after.closed)}"
+        yield f"can't be read and was not scanned: {_places(after.closed)}"
     if after.foreign:
-        yield f"not scanned, as they are on another file system: {_places(after.foreign)}"
+        yield f"on another file system and not scanned: {_places(after.foreign)}"
 
 
 def _places(paths: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import stat
@@ -341,6 +342,31 @@ async def test_a_checkout_of_another_branch(shell: Shell) -> None:
     assert all(
         shell.outputs.get(found[f"f{number}"].before) == f"other {number}\n".encode() for number in range(20)
     )
+
+
+async def test_a_command_runs_whatever_the_disk_says_of_the_look(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*arguments: object) -> object:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("local_agent.tools.shell.traces.look", refused)
+    result = await shell.bash("touch a; echo done")
+    assert (result.status, result.changes) == (ResultStatus.OK, ())
+    assert result.unscanned == "not scanned: the disk says: Permission denied"
+    monkeypatch.setattr("local_agent.tools.shell.effects.look", refused)
+    assert (await shell.bash("echo done")).unscanned == result.unscanned
+
+
+@pytest.mark.skipif(
+    not os.path.ismount("/dev/shm"), reason="another file system is needed below a folder of this machine"
+)
+def test_another_file_system_is_not_looked_into() -> None:
+    found = look(Path("/dev"), forever(), threading.Event())
+
+    assert "shm" in found.foreign and "shm" in found.paths
+    assert not any(path.startswith("shm/") for path in found.paths)
+    assert not found.could_see("shm/new")
 
 
 def test_a_second_look_reads_and_decides_only_what_is_new(
