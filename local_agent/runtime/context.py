@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from local_agent.agent.compaction import choose
 from local_agent.agent.measuring import PrefixBreak
 from local_agent.agent.prompt import role_and_instructions
 from local_agent.agent.shortening import trimmings
@@ -84,15 +85,19 @@ def _facts(planner: Planner, path: Sequence[Entry]) -> ContextFacts:
     def counted(tokens: int) -> int:
         return measuring.tokens(model, tokens)
 
+    turns = tuple(replace(turn, tokens=counted(turn.tokens)) for turn in weights.turns)
+    beside = sum(sections[each] for each in (Section.SYSTEM, Section.INSTRUCTIONS, Section.TOOLS))
+    cut = choose(path, turns, plan.window, counted(beside), summary=counted(sections[Section.SUMMARY]))
     summaries = [entry for entry in path if entry.kind is Kind.SUMMARY]
     return ContextFacts(
         model=planner.model,
         window=planner.window,
         sections={each: counted(sections[each]) for each in Section},
-        turns=tuple(replace(turn, tokens=counted(turn.tokens)) for turn in weights.turns),
+        turns=turns,
         max_output=plan.max_output,
         summary=summaries[-1] if summaries else None,
         factor=measuring.calibration.factors.get(model),
         counted=measuring.counted,
         breaks=measuring.breaks,
+        leaving=cut.turns if cut is not None else frozenset(),
     )

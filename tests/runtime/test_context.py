@@ -86,3 +86,18 @@ async def test_what_the_person_dropped_or_pinned_is_seen_in_the_next_request(
     # What was told with the first question alone is told again.
     assert sent[1].startswith("Second") or "Date: " in sent[-1]
     assert broken.broken.why is Why.MARKS
+
+
+async def test_what_leaves_next_is_what_a_summary_would_stand_for(home: Path, server: OllamaServer) -> None:
+    server.models = {TOOLS.name: TOOLS}
+    server.script(*[" ".join(f"{number}.{word}" for word in range(900)) for number in range(4)])
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        for text in ("One", "Two", "Three", "Four"):
+            await events_of(conversation.ask(Prompt(text)))
+        facts = await conversation.context()
+        first = facts.turns[0].entry.id
+        assert first in facts.leaving and facts.turns[-1].entry.id not in facts.leaving
+        await conversation.time.mark(Mark.PIN, first)
+        assert first not in (await conversation.context()).leaving
+    assert facts.compacts_at == facts.window * 3 // 4
