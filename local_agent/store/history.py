@@ -18,6 +18,7 @@ from local_agent.store import entries, error_trail, executions, turns
 from local_agent.store.entries import Node
 from local_agent.store.failures import is_damage
 from local_agent.store.models import EntryRow, SessionRow, WorkspaceRow
+from local_agent.store.salvage import or_without
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ def before(db: Session, session_id: int, entry_id: int, count: int) -> Slice:
     """The ``count`` nodes that lead to ``entry_id``, without it."""
     nodes = entries.walk(db, entry_id, limit=count + 2)
     part = _slice(db, session_id, nodes[1:], count)
-    if not part.entries:
+    if not any(entry.pictures for entry in part.entries) and not _marked_since(db, session_id, part):
         return part
     # What is said of these exchanges stands behind them, anywhere on the way to the head.
     head = db.scalar(select(SessionRow.head).where(SessionRow.id == session_id))
@@ -48,6 +49,19 @@ def before(db: Session, session_id: int, entry_id: int, count: int) -> Slice:
     forgetting = max((marker.id for marker in markers if forgets_pictures(marker)), default=0)
     shown = tuple(without_forgotten_pictures(part.entries, forgetting))
     return replace(part, entries=shown, marks=_marks_of_turns(db, markers))
+
+
+def _marked_since(db: Session, session_id: int, part: Slice) -> bool:
+    """Whether this session, or one that it comes from, has any marker that may stand behind a part."""
+    own = select(SessionRow.id, SessionRow.parent_session).where(SessionRow.id == session_id)
+    lineage = own.cte("lineage", recursive=True)
+    above = select(SessionRow.id, SessionRow.parent_session)
+    lineage = lineage.union(above.join(lineage, SessionRow.id == lineage.c.parent_session))
+    first = part.entries[0].id if part.entries else 0
+    marker = select(EntryRow.id).where(
+        EntryRow.session_id.in_(select(lineage.c.id)), EntryRow.kind == Kind.MARKER, EntryRow.id > first
+    )
+    return or_without(lambda: db.scalar(marker.limit(1)) is not None, False)
 
 
 def _marked(db: Session, part: Slice, nodes: Sequence[Node]) -> Slice:
@@ -65,7 +79,8 @@ def _marks_of_turns(db: Session, path: Sequence[Entry]) -> dict[int, str]:
     found = select(EntryRow.id, EntryRow.turn_id).where(
         EntryRow.id.in_(marks), EntryRow.kind.in_(TYPED), EntryRow.turn_id.is_not(None)
     )
-    return {turn: str(marks[key]) for key, turn in db.execute(found) if turn is not None}
+    rows = or_without(lambda: db.execute(found).all(), ())
+    return {turn: str(marks[key]) for key, turn in rows if turn is not None}
 
 
 def model_path(db: Session, leaf: int) -> list[Entry]:

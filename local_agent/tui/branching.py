@@ -65,6 +65,8 @@ class Branching:
         if not left:
             where = "There is no session yet." if conversation.saved else "Nothing of this is saved."
             raise UsageError(f"{where} There is nothing to fork.", "A fork begins with a stored answer.")
+        if conversation.unsaved:
+            raise UsageError("What was said last is not on disk yet.", "Fork once it is saved.")
         fork = await screen.runtime.fork(left, given_title(title) if title.strip() else "", at)
         await screen.open_session(fork.handle)
         if screen.conversation is not None and screen.conversation.handle == fork.handle:

@@ -27,13 +27,14 @@ async def context(screen: ChatScreen) -> None:
         if compact:
             screen.action_command("/compact")
 
-    screen.app.push_screen(ContextScreen(_Source(screen.conversation), glyphs=screen.glyphs), closed)
+    screen.app.push_screen(ContextScreen(_Source(screen, screen.conversation), glyphs=screen.glyphs), closed)
 
 
 class _Source:
     """Implements ``ContextSource`` for a conversation."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, screen: ChatScreen, conversation: Conversation) -> None:
+        self._screen = screen
         self._conversation = conversation
 
     async def context(self) -> ContextFacts:
@@ -43,3 +44,5 @@ class _Source:
         if self._conversation.read_only:
             raise UsageError("This session is open read-only.", "Close it where it is open, or take it over.")
         await self._conversation.time.mark(mark, entry_id)
+        if self._conversation is self._screen.conversation:
+            self._screen.history.mark(entry_id, mark)
