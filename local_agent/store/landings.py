@@ -110,9 +110,15 @@ def take_back(db: Session, session_id: int, number: int) -> None:
     if last is None or last.number != number:
         return
     session = db.get_one(SessionRow, session_id)
-    cause = Cause.REDO if last.cause == Cause.UNDO else Cause.UNDO
+    before = moves.newest(db, session_id, number)
+    cause, top = Cause.UNDO, moves.redo_top(before) if last.cause == Cause.REDO else 0
+    if last.cause == Cause.UNDO:
+        cause, top = Cause.REDO, moves.undo_top(before)
+    # The files are where they were: what is gone back to next is what this move began with.
+    again = moves.numbered(db, session_id, top) if top else None
+    files = moves.first_of(db, again).ledger_number if again is not None else None
     now = utc_now()
-    moves.record(db, session, last.from_entry, cause, now, undone=number)
+    moves.record(db, session, last.from_entry, cause, now, undone=number, files_as_at=files)
     session.last_activity = now
 
 

@@ -95,9 +95,11 @@ def record(
     messages: int | None = None,
     turn_id: int | None = None,
     undone: int = 0,
+    files_as_at: int | None = None,
 ) -> HeadMoveRow:
     """Move the head of a session. ``undone`` is as a ``Landing`` has it; ``messages`` those on the path to
-    ``to`` where that is known.
+    ``to`` where that is known. ``files_as_at``: the ledger number to which files go back with it, where they
+    were not what they are now.
     """
     last = newest(db, session.id)
     row = HeadMoveRow(
@@ -108,7 +110,7 @@ def record(
         cause=cause,
         turn_id=turn_id,
         created_at=at,
-        ledger_number=ledger_number(db),
+        ledger_number=ledger_number(db) if files_as_at is None else files_as_at,
         messages=measures.messages(db, to) if messages is None else messages,
     )
     _place(db, row, last, undone)
