@@ -40,6 +40,8 @@ class Report:
     problems: list[str] = field(default_factory=list)
     sandbox: str | None = None
     """What confines commands that run project code in AUTO; None for nothing."""
+    earlier_contents: str = ""
+    """How much is kept of what files held and commands said, and how much may be."""
 
 
 @click.command(short_help="Check libraries, server, models and database.")
@@ -102,6 +104,7 @@ async def _examine_runtime(
         report.sandbox = sandbox.describe() if sandbox is not None else None
         if options.save:
             report.database = facts.database
+            report.earlier_contents = facts.earlier_contents
         if runtime.consent_needed is not None:
             report.problems.append(str(not_allowed(runtime.consent_needed, startup.paths.config_file)))
         else:
@@ -150,6 +153,8 @@ def lines(report: Report) -> Iterator[str]:
             continue
         exists = "" if name == "workspace" or Path(path).exists() else "  (not there yet)"
         yield f"{name.capitalize():<11} {one_line(path)}{exists}"
+    if report.earlier_contents:
+        yield f"History     {report.earlier_contents}"
     yield f"Sandbox     {one_line(report.sandbox or 'none: commands run with all that you may do')}"
     for notice in report.notices:
         yield f"Note        {one_line(notice)}"

@@ -37,6 +37,8 @@ class RuntimeFacts:
     state: ServerState
     model_info: ModelInfo | None = None
     notices: tuple[str, ...] = field(default_factory=tuple)
+    earlier_contents: str = ""
+    """How much is kept of what files held and commands said, and how much may be."""
 
     def groups(self) -> dict[str, Mapping[str, object]]:
         """By title, without the empty ones."""
@@ -47,10 +49,14 @@ class RuntimeFacts:
             "Asked with": self.requests,
             "Authority": self.authority,
             "Backend": self.backend,
-            "Database": self.database,
+            "Database": self._stored(),
             "Program": self.program,
         }
         return {title: facts for title, facts in named.items() if facts}
+
+    def _stored(self) -> Mapping[str, object]:
+        kept = {"earlier contents": self.earlier_contents} if self.earlier_contents else {}
+        return {**self.database, **kept}
 
 
 async def gather_facts(runtime: Runtime, store: Store, conversation: Conversation | None) -> RuntimeFacts:
@@ -66,10 +72,11 @@ async def gather_facts(runtime: Runtime, store: Store, conversation: Conversatio
         requests={} if conversation is None else request_facts(conversation.planner),
         authority={} if conversation is None else await authority_facts(conversation),
         backend=_backend(kind, state),
-        database={**await store.facts(), **await runtime.workshop.history.facts()},
+        database=await store.facts(),
         state=state,
         model_info=info,
         notices=runtime.startup_notices,
+        earlier_contents=await runtime.workshop.history.describe(),
     )
 
 

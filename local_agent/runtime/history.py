@@ -43,20 +43,18 @@ class History:
         self._look_when_due()
         if self._bounding is None or not count:
             return ()
-        objects = "1 object" if count == 1 else f"{count:,} objects"
         return (
             f"Earlier contents of files and outputs of commands were dropped to stay under "
-            f"{self._bounding.most // 1024**2:,} MiB: {objects}, {megabytes(size)}. "
+            f"{_mebibytes(self._bounding)}: {_objects(count)}, {megabytes(size)}. "
             "What needs them can't be put back.",
         )
 
-    async def facts(self) -> dict[str, object]:
-        """How much is kept, and the bound."""
+    async def describe(self) -> str:
+        """How much is kept, and the bound; nothing of what is in memory alone."""
         if self._bounding is None:
-            return {}
+            return ""
         sizes = await asyncio.to_thread(lambda: [each.size for each in self.objects.all()])
-        bound = f"at most {self._bounding.most // 1024**2:,} MiB"
-        return {"earlier contents": f"{len(sizes):,} objects, {megabytes(sum(sizes))}, {bound}"}
+        return f"{_objects(len(sizes))}, {megabytes(sum(sizes))}, at most {_mebibytes(self._bounding)}"
 
     def _look_when_due(self) -> None:
         """Begin to look at the bound, for which nobody waits; in the thread of whoever put something."""
@@ -68,3 +66,11 @@ class History:
         dropped = bounding.look()
         if dropped.objects:
             self._dropped.append(dropped)
+
+
+def _objects(count: int) -> str:
+    return "1 object" if count == 1 else f"{count:,} objects"
+
+
+def _mebibytes(bounding: Bounding) -> str:
+    return f"{bounding.most // 1024**2:,} MiB"

@@ -70,6 +70,7 @@ async def test_doctor_as_json(home: Path, project: Path, server: OllamaServer) -
     assert report["server"]["reachable"] is True
     assert [model["name"] for model in report["server"]["models"]] == ["llama3.2:3b"]
     assert report["database"]["path"] == str(home / "local-agent.db")
+    assert report["earlier_contents"] == "0 objects, 0 MiB, at most 1,024 MiB"
     assert report["installed"]["sqlalchemy"]
     assert report["problems"] == []
 

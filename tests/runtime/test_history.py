@@ -45,7 +45,7 @@ async def test_the_first_put_finds_what_is_too_much_and_it_is_told_once(tmp_path
         "2 objects, 1 MiB. What needs them can't be put back.",
     )
     assert history.news() == ()
-    assert await history.facts() == {"earlier contents": "2 objects, 0.5 MiB, at most 1 MiB"}
+    assert await history.describe() == "2 objects, 0.5 MiB, at most 1 MiB"
 
 
 async def test_no_contents_are_kept_where_the_person_wants_none(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ async def test_a_run_that_leaves_nothing_on_disk_keeps_little_in_memory() -> Non
     history = History(None, 1)
     digests = [history.objects.put(bytes([number]) * (MIB // 2)) for number in range(3)]
     assert [history.objects.has(digest) for digest in digests] == [False, True, True]
-    assert (history.news(), await history.facts()) == ((), {})
+    assert (history.news(), await history.describe()) == ((), "")
 
 
 @pytest.mark.parametrize("most", [1, 0])
@@ -94,5 +94,5 @@ async def test_a_conversation_keeps_what_it_changes_and_tells_what_went(
             ("2 objects, 1 MiB", "3 objects, 0.5 MiB") if most else ("3 objects, 1.5 MiB", "0 objects, 0 MiB")
         )
         assert notice.endswith(f"to stay under {most} MiB: {gone}. What needs them can't be put back.")
-        facts = (await runtime.facts(worker.conversation)).database
+        facts = (await runtime.facts(worker.conversation)).groups()["Database"]
         assert facts["earlier contents"] == f"{left}, at most {most} MiB"
