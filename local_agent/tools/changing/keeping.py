@@ -82,7 +82,7 @@ def with_loss(summary: str, reasons: Iterable[str]) -> str:
     if not said:
         return summary
     others = f" (and for {len(said) - 1} other reasons)" if len(said) > 1 else ""
-    return f"{summary} · can't be undone: {said[0]}{others}"
+    return f"{summary}; can't be undone: {said[0]}{others}"
 
 
 def _require_leave(folder: Folder, located: Located) -> None:

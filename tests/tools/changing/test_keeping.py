@@ -127,7 +127,7 @@ async def test_what_can_not_be_kept_is_told_to_the_person_alone(tmp_path: Path) 
     (root / "large").touch()
     os.truncate(root / "large", LIMIT + 1)
     moved = await call(tools, "move", path="large", to="larger")
-    assert moved.summary == "67 MB · can't be undone: it is larger than 67 MB"
+    assert moved.summary == "67 MB; can't be undone: it is larger than 67 MB"
     assert moved.text == "Moved large to larger."
     assert not kept(tools.folder.outputs, moved.changes[0].before)
     assert list(objects_of(tools).all()) == []
@@ -136,12 +136,12 @@ async def test_what_can_not_be_kept_is_told_to_the_person_alone(tmp_path: Path) 
     objects_of(tools).folder.touch()
     knows(tools, "a.txt", "b.txt")
     edited = await call(tools, "edit", path="a.txt", old="one", new="1")
-    assert edited.summary == "+1 -1 · can't be undone: it can't be kept (File exists)"
+    assert edited.summary == "+1 -1; can't be undone: it can't be kept (File exists)"
     assert edited.text == "Changed a.txt at line 1 (+1 -1 lines)."
     # Nothing is lost by a new file.
     assert (await call(tools, "write", path="c.txt", content="3")).summary == "+1 -0"
     gone = await call(tools, "remove", path="small")
-    assert "1 B · can't be undone: " in gone.summary
+    assert "1 B; can't be undone: " in gone.summary
     assert seen(root).keys() == {"a.txt", "b.txt", "c.txt", "larger"}
 
 
@@ -155,7 +155,7 @@ async def test_a_folder_that_no_object_can_be_written_to_stops_nothing(tmp_path:
         work = partial(tool.carry_out, intent.plan, tools.folder, threading.Event())  # type: ignore[arg-type]  # its own
         result = bound_by_modes(work)
         assert result.status is ResultStatus.OK
-        assert result.summary.endswith(" · can't be undone: it can't be kept (Permission denied)")
+        assert result.summary.endswith("; can't be undone: it can't be kept (Permission denied)")
     assert seen(root) == {"a.txt": "1\n"}
 
 
