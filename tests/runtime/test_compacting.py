@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from local_agent.config.settings import Settings
 from local_agent.domain.checkpoints import CheckpointKind
 from local_agent.domain.drafts import Draft, Prompt
-from local_agent.domain.entries import Entry, Kind, TurnStatus
+from local_agent.domain.entries import Kind, TurnStatus
 from local_agent.domain.errors import UsageError
 from local_agent.domain.events import (
     Compacted,
@@ -35,7 +37,6 @@ from tests.support.ollama_server import (
     OllamaServer,
     Turn,
     When,
-    call,
     done,
     gate,
     http,
@@ -83,9 +84,19 @@ def one(events: Sequence[Event], kind: type[Any]) -> Any:
     return found[0]
 
 
+def messages(chat: RequestRecord) -> list[dict[str, Any]]:
+    found: Any = chat.body["messages"]
+    return list(found)
+
+
+def options(chat: RequestRecord) -> dict[str, Any]:
+    found: Any = chat.body["options"]
+    return dict(found)
+
+
 def sent(server: OllamaServer, place: int = -1) -> str:
     """The text of all messages of a request."""
-    return "\n".join(message["content"] for message in server.chats[place].body["messages"])  # type: ignore[attr-defined]  # a list
+    return "\n".join(message["content"] for message in messages(server.chats[place]))
 
 
 async def test_a_question_that_would_pass_three_quarters_is_asked_behind_a_summary(
@@ -103,13 +114,192 @@ async def test_a_question_that_would_pass_three_quarters_is_asked_behind_a_summa
         assert compacted.tokens_after < 0.6 * WINDOW < compacted.tokens_before
         asking, asked = server.chats[-2:]
         # The server has read all of it but the last reply and the wish.
-        last = before[-1].body["messages"]
-        assert asking.body["messages"][: len(last)] == last
-        assert asking.body["options"]["num_predict"] == WINDOW // 8
-        assert {**asking.body["options"], "num_predict": 0} == {**asked.body["options"], "num_predict": 0}
+        last = messages(before[-1])
+        assert messages(asking)[: len(last)] == last
+        assert options(asking)["num_predict"] == WINDOW // 8
+        assert {**options(asking), "num_predict": 0} == {**options(asked), "num_predict": 0}
         text = sent(server)
         assert "We spoke of 1 to 4." in text and "Question 1?" not in text
         assert "Question 5?" in text and "Date: " in text.split("Question 6?")[0].split("Question 5?")[1]
         checkpoints = await conversation.time.checkpoints()
         assert [each.kind for each in checkpoints] == [CheckpointKind.BEFORE_COMPACTION]
         assert not any(chat.reloaded or chat.dropped for chat in server.chats)
+
+
+async def test_undo_brings_back_the_request_byte_for_byte(home: Path, server: OllamaServer) -> None:
+    async with talking(home, server, 5, window=8192) as (_, conversation):
+        server.script("Six.", Turn("Of 1 to 5.", when=ASKS_FOR_SUMMARY), "Six.")
+        await ask(conversation, "Question 6?")
+        plain = server.chats[-1]
+        await undone(conversation)
+        compacted: Compacted = one(await events_of(conversation.compact()), Compacted)
+        assert conversation.used_tokens == compacted.tokens_after
+        before = await conversation.tail(100)
+        assert len(before.entries) == 11, "nothing of the path is lost"
+        await undone(conversation)
+        await ask(conversation, "Question 6?")
+        assert server.chats[-1].raw == plain.raw
+        with pytest.raises(UsageError):
+            await conversation.time.redo()
+
+
+async def undone(conversation: Conversation) -> None:
+    await conversation.time.go(await conversation.time.undo(), Scope.CONVERSATION)
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (Turn(say(""), done()), "empty"),
+        (Turn(think("Hm, what to say."), done()), "thinking"),
+        (Turn(say("They began"), done("length")), "cut off"),
+        (Turn(say(" ".join(map(str, range(5000, 7000)))), done()), "longer"),
+        (Turn(say("round and round we go, " * 60), done()), "repeat"),
+        (Turn(http(400, {"error": "the input length exceeds the context length"})), "fit"),
+    ],
+    ids=("empty", "thinking", "cut", "long", "circles", "overflow"),
+)
+async def test_a_summary_of_no_use_gives_way_to_one_that_the_program_puts_together(
+    home: Path, server: OllamaServer, reply: Turn, why: str
+) -> None:
+    async with talking(home, server, 5) as (_, conversation):
+        attempts = 2 if why == "fit" else 1
+        server.script(*(Turn(*reply.steps, when=ASKS_FOR_SUMMARY) for _ in range(attempts)), "Six.")
+        events = await ask(conversation, "Question 6?")
+        compacted: Compacted = one(events, Compacted)
+        assert compacted.mechanical
+        first, *rest = compacted.summary.text.splitlines()
+        assert first == "Put together by the program, because the model's summary was of no use:"
+        assert "- Question 1?" in rest and "The last answer began:" in rest
+        assert compacted.tokens_after < compacted.tokens_before
+        assert one(events, TurnEnded).status is TurnStatus.SETTLED
+        assert "Put together by the program" in sent(server)
+        (error,) = await conversation.errors()
+        assert error.kind == "compaction" and why in error.line, error
+
+
+async def test_a_server_that_fails_changes_nothing_and_the_question_is_asked_all_the_same(
+    home: Path, server: OllamaServer
+) -> None:
+    async with talking(home, server, 5) as (_, conversation):
+        before = await conversation.tail(100)
+        server.script(Turn(http(500, {"error": "out of luck"}), when=ASKS_FOR_SUMMARY), "Six.")
+        events = await ask(conversation, "Question 6?")
+        assert "Earlier turns were not summarised." in one(events, CompactionFailed).line
+        assert one(events, TurnEnded).status is TurnStatus.SETTLED
+        after = await conversation.tail(100)
+        assert after.entries[:10] == before.entries and len(after.entries) == 12
+        assert "Question 1?" in sent(server)
+        assert [(error.kind, error.turn_id) for error in await conversation.errors()] == [
+            ("compaction", None)
+        ]
+        assert await conversation.time.checkpoints() == []
+
+
+async def test_stopped_it_changes_nothing_and_the_question_stays_unsent(
+    home: Path, server: OllamaServer
+) -> None:
+    async with talking(home, server, 5) as (runtime, conversation):
+        server.script(Turn(say("They"), gate("never"), when=ASKS_FOR_SUMMARY))
+        before, begun = await conversation.tail(100), []
+
+        def unsent() -> Draft | None:
+            begun.append(True)
+            return None
+
+        events: list[Event] = []
+        async for event in conversation.ask(Prompt("Question 6?"), unsent):
+            events.append(event)
+            if isinstance(event, PhaseChanged):
+                asyncio.get_running_loop().call_later(0.05, conversation.stop)
+        assert one(events, TurnEnded).status is TurnStatus.INTERRUPTED and not begun
+        assert await conversation.tail(100) == before and not await conversation.errors()
+        await asyncio.to_thread(_until_left, server)
+        # The next one is asked as if nothing had been.
+        server.script(Turn("Of 1 to 4.", when=ASKS_FOR_SUMMARY), "Six.")
+        assert one(await ask(conversation, "Question 6?"), Compacted)
+
+
+def _until_left(server: OllamaServer) -> None:
+    wait_until(lambda: server.chats[-1].disconnected)
+
+
+async def test_pinned_turns_stay_word_for_word_and_dropped_ones_are_in_neither(
+    home: Path, server: OllamaServer
+) -> None:
+    async with talking(home, server, 4, window=4096) as (runtime, conversation):
+        path = (await conversation.tail(100)).entries
+        one_, two = (next(e for e in path if e.text == f"Question {n}?") for n in (1, 2))
+        await conversation.time.mark(Mark.PIN, one_.id)
+        await conversation.time.mark(Mark.DROP, two.id)
+        for number in (5, 6):
+            server.script(f"Answer {number}. {LONG}")
+            await ask(conversation, f"Question {number}?")
+        server.script(Turn("The first summary.", when=ASKS_FOR_SUMMARY), "Seven.")
+        compacted: Compacted = one(await events_of(conversation.compact()), Compacted)
+        assert [e.text for e in compacted.left if e.kind is Kind.QUESTION] == ["Question 3?"]
+        assert "Question 2?" not in sent(server)
+        await ask(conversation, "Question 7?")
+        shown = [word for n in range(1, 8) if (word := f"Question {n}?") in sent(server)]
+        assert shown == ["Question 1?", *(f"Question {n}?" for n in (4, 5, 6, 7))]
+        # The next one carries the pin on; the one after it has been freed does not.
+        for number in (8, 9):
+            server.script(f"Answer {number}. {LONG}")
+            await ask(conversation, f"Question {number}?")
+        server.script(Turn("The second summary.", when=ASKS_FOR_SUMMARY), "Ten.")
+        assert one(await events_of(conversation.compact()), Compacted)
+        handle = conversation.handle
+    async with opened(home, "", settings=narrow(server.url, 4096), model="tiny:1b") as runtime:
+        conversation = await runtime.resume(handle)
+        await ask(conversation, "Question 10?")
+        assert "Question 1?" in sent(server) and "Answer 1." in sent(server)
+        assert "The second summary." in sent(server) and "The first summary." not in sent(server)
+        await conversation.time.mark(Mark.FREE, one_.id)
+        server.script(f"Answer 11. {LONG}", Turn("The third summary.", when=ASKS_FOR_SUMMARY), "Twelve.")
+        await ask(conversation, "Question 11?")
+        assert one(await events_of(conversation.compact()), Compacted)
+        assert "Question 1?" in sent(server, -1), "what is free again is summarised"
+        await ask(conversation, "Question 12?")
+        assert "Question 1?" not in sent(server)
+
+
+async def test_a_path_too_long_to_go_on_is_asked_about_as_bounded_text(
+    home: Path, server: OllamaServer
+) -> None:
+    async with talking(home, server, 5, window=8192) as (_, conversation):
+        handle = conversation.handle
+    for window in (1024, 512):
+        async with opened(home, "", settings=narrow(server.url, window), model="tiny:1b") as runtime:
+            conversation = await runtime.resume(handle)
+            server.script(Turn("They filled it.", when=ASKS_FOR_SUMMARY), "Six.")
+            assert one(await ask(conversation, "Question 6?"), Compacted)
+            asking, asked = server.chats[-2:]
+            first, request = messages(asking)
+            assert first["content"].startswith("You summarise") and "tools" not in asking.body
+            assert "Person: Question 1?" in request["content"] and " … " in request["content"]
+            assert [options(chat)["num_ctx"] for chat in (asking, asked)] == [window, window]
+            assert not any(chat.dropped for chat in (asking, asked))
+            await undone(conversation)
+            await undone(conversation)
+
+
+async def test_again_and_again_the_summary_holds_the_earlier_one_and_no_request_is_cut(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script(*(Turn(f"Summary number {n}.", when=ASKS_FOR_SUMMARY) for n in range(1, 31)))
+    async with talking(home, server, 0) as (_, conversation):
+        made: list[tuple[int, Compacted]] = []
+        for number in range(1, 31):
+            server.script(f"Answer {number}. {LONG}")
+            events = await ask(conversation, f"Question {number}?")
+            made += ((number, event) for event in events if isinstance(event, Compacted))
+            assert one(events, TurnEnded).status is TurnStatus.SETTLED
+        numbers = [number for number, _ in made]
+        assert all(later - earlier >= 3 for earlier, later in pairwise(numbers)), numbers
+        assert f"Summary number {len(made)}." in sent(server) and "Summary number 1." not in sent(server)
+        asking = [chat for chat in server.chats if "Summarise" in messages(chat)[-1]["content"]]
+        for place, chat in enumerate(asking[1:], 1):
+            assert f"Summary number {place}." in json.dumps(chat.body)
+        assert not any(chat.dropped or chat.reloaded for chat in server.chats)
+        kinds = [entry.kind for entry in (await conversation.tail(200)).entries]
+        assert kinds.count(Kind.SUMMARY) == len(made) and kinds.count(Kind.QUESTION) == 30
