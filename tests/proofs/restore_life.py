@@ -85,6 +85,15 @@ async def _live(home: Path, work: Path, handle: str, what: str, tell: int) -> No
     await runtime.close()
 
 
+async def _load(home: Path, work: Path, handle: str) -> None:
+    """Have all imported that a life needs."""
+    runtime = await opened(home, work)
+    conversation = await runtime.resume(handle)
+    await conversation.time.undo()
+    await conversation.close()
+    await runtime.close()
+
+
 def _fork(home: Path, work: Path, handle: str, what: str, after: int, delay: float) -> dict[str, int]:
     hear, tell = os.pipe()
     pid = os.fork()
@@ -110,8 +119,9 @@ def _fork(home: Path, work: Path, handle: str, what: str, after: int, delay: flo
 
 
 if __name__ == "__main__":
+    where = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    asyncio.run(_load(*where))
     for line in sys.stdin:
         order = json.loads(line)
-        where = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
         sys.stdout.write(json.dumps(_fork(*where, order["what"], order["after"], order["delay"])) + "\n")
         sys.stdout.flush()

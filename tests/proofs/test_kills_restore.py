@@ -174,7 +174,7 @@ async def kill_often(home: Path, root: Path, kills: int) -> Restores:
         for seed in range(kills):
             chance = random.Random(seed)
             before = tree_of(root)
-            after, delay = chance.randrange(0, 45), chance.uniform(0, 0.02)
+            after, delay = chance.randrange(0, 42), chance.uniform(0, 0.02)
             sys.stdout.write(f"seed {seed}: killed {delay:.4f} s after path {after}\n")
             forker.kill("step", after, delay)
             restores.check_whole()
