@@ -138,10 +138,15 @@ def refuse_too_large(plan: TurnPlan, measuring: Measuring) -> None:
     if most is None or plan.refusal is not None:
         return
     text = "\n\n".join(part for part in (plan.context, plan.text) if part.strip())
-    messages = (Message("system", plan.system_prompt), Message("user", text, pictures=plan.pictures))
-    tokens = measuring.tokens(plan.measured_as, estimate_tokens(messages, plan.tools))
-    if tokens > most:
-        raise sentences.question_too_long(tokens, most)
+    system, asked = Message("system", plan.system_prompt), Message("user", text, pictures=plan.pictures)
+    beside, whole = (
+        measuring.tokens(plan.measured_as, estimate_tokens(messages, plan.tools))
+        for messages in ((system,), (system, asked))
+    )
+    if beside > most:
+        raise sentences.window_too_small(beside, most)
+    if whole > most:
+        raise sentences.question_too_long(whole - beside, most - beside)
 
 
 def most_tokens(plan: TurnPlan, window: int, measuring: Measuring) -> int | None:

@@ -77,8 +77,17 @@ def question_too_long(tokens: int, most: int) -> ModelError:
     """The question alone is larger than what fits; it was neither stored nor sent."""
     return ModelError(
         ModelErrorKind.CONTEXT_OVERFLOW,
-        f"With this question a request needs about {tokens:,} tokens, and {most:,} fit: it was not sent.",
+        f"The question is too long: about {tokens:,} tokens, and {most:,} fit. It was not sent.",
         "Shorten it, mention a part of the file, or set a larger ollama.num_ctx.",
+    )
+
+
+def window_too_small(tokens: int, most: int) -> ModelError:
+    """What goes along with every question is larger than what fits."""
+    return ModelError(
+        ModelErrorKind.CONTEXT_OVERFLOW,
+        f"Instructions and tools alone need about {tokens:,} tokens, and {most:,} fit: nothing can be asked.",
+        "Set a larger ollama.num_ctx, or tools.enabled to false.",
     )
 
 

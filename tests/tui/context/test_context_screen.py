@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.entries import Kind
 from local_agent.domain.marks import Mark
 from local_agent.domain.sections import TurnWeight
@@ -98,3 +99,16 @@ async def test_what_is_dropped_on_screen_is_not_sent_any_more(home: Path, server
         await chat.leave()
     sent = [message["content"] for message in json.loads(server.chats[-1].raw)["messages"]]
     assert "secret" not in " ".join(sent) and sent[-1].endswith("third")
+
+
+async def test_a_question_that_does_not_fit_is_held_with_its_reason(home: Path, server: OllamaServer) -> None:
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        assert chat.screen.conversation is not None
+        prompt = Prompt("word " * 60_000)
+        chat.screen.turns.ask(chat.screen.conversation, prompt)
+        await until(chat.pilot, lambda: "question is too long" in screen_text(chat.pilot))
+        await until(chat.pilot, lambda: not chat.screen.busy)
+        assert chat.screen.turns.queue.held == [prompt]
+        assert chat.screen.conversation.info is None and server.chats == []
+        await chat.leave()
