@@ -200,6 +200,10 @@ class Travelling:
         conversation = self._conversation()
         if conversation.read_only or (self._screen.runtime is not None and not self._screen.runtime.writable):
             raise UsageError("This session is open read-only.", "Only the one who writes it can move it.")
+        if conversation.unsaved:
+            from local_agent.runtime.writer import NOTHING_SAVED  # with the runtime, after the first paint
+
+            raise UsageError(*NOTHING_SAVED)
         return conversation
 
 

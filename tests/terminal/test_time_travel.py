@@ -9,7 +9,7 @@ import pytest
 from tests.support.machine import Machine
 from tests.support.ollama_server import HostedServer, ModelSpec, OllamaServer, Turn, call
 from tests.support.terminal import Key, Terminal, until
-from tests.terminal.steps import ask, leave
+from tests.terminal.steps import ask, conversation, leave, submit
 
 pytestmark = pytest.mark.terminal
 
@@ -41,13 +41,13 @@ def test_a_checkpoint_brings_a_file_back_that_a_tool_has_edited(tmp_path: Path) 
         with machine.terminal() as terminal:
             ask(terminal, "Hello")
             answered(terminal, "Good morning.")
-            terminal.send("/checkpoint before it", Key.ENTER)
+            submit(terminal, "/checkpoint before it")
             terminal.wait_for("Back to it: /restore 1")
             ask(terminal, "Rewrite my notes")
             allow(terminal)
             answered(terminal, "Rewritten.")
             assert target.read_text() == "theirs\n"
-            terminal.send("/restore 1 --both", Key.ENTER)
+            submit(terminal, "/restore 1 --both")
             terminal.wait_for(lambda shown: "Rewritten." not in shown.text and "Good morning." in shown.text)
             until(lambda: target.read_text() == "mine\n", what="the file as it was")
             terminal.wait_for(lambda shown: "/undo takes it back." in " ".join(shown.text.split()))
@@ -62,10 +62,9 @@ def test_an_undone_question_is_sent_again_with_enter(tmp_path: Path) -> None:
         with machine.terminal() as terminal:
             ask(terminal, "Say it well")
             answered(terminal, "First try.")
-            terminal.send("/undo", Key.ENTER)
+            submit(terminal, "/undo")
             terminal.wait_for(lambda shown: "❯ Say it well" in shown.text and "First try." not in shown.text)
             terminal.send(Key.ENTER)
             answered(terminal, "Second try.")
             leave(terminal)
-        questions = [chat.body["messages"][1:] for chat in server.chats]
-        assert len(questions[0]) == len(questions[1]) == 1
+        assert [len(conversation(chat)) for chat in server.chats] == [1, 1]

@@ -32,9 +32,9 @@ async def cut_off(home: Path, server: OllamaServer) -> tuple[str, Path]:
     async with opened(home, server.url, workspace=folder) as runtime:
         conversation = runtime.new_conversation()
         worker = Worker(conversation, server, folder)
-        await worker.turn(*(("write", {"path": name, "content": "old\n"}) for name in ("a", "b")))
+        await worker.turn(*writes("old\n"))
         await conversation.time.checkpoint("both are old")
-        await worker.turn(*(("write", {"path": name, "content": "new\n"}) for name in ("a", "b")))
+        await worker.turn(*writes("new\n"))
         journey = await conversation.time.to_checkpoint(1)
         held = await conversation._journal.saved()
         intent = RestoreIntent(journey.landing.what, journey.files.steps)
@@ -43,6 +43,10 @@ async def cut_off(home: Path, server: OllamaServer) -> tuple[str, Path]:
         handle = conversation.handle
         await conversation.close()
     return handle, folder
+
+
+def writes(text: str) -> list[tuple[str, dict[str, object]]]:
+    return [("write", {"path": name, "content": text}) for name in ("a", "b")]
 
 
 def files(folder: Path) -> list[str]:
@@ -127,6 +131,7 @@ async def test_nothing_moves_while_something_is_not_saved(home: Path, server: Ol
         for count, move in enumerate(MOVES, 1):
             chat.screen.action_command(move)
             await until(chat.pilot, lambda count=count: len(chat.remarks) == count)  # type: ignore[misc]  # bound here
+            assert "not saved yet" in chat.remarks[-1], move
         assert chat.replies == ["One."]
         locks.unlink()
 

@@ -16,9 +16,10 @@ from local_agent.tui.screens.journey import Going, JourneyDialog
 from local_agent.tui.screens.restoring import RestoringScreen
 from local_agent.tui.screens.unfinished import UnfinishedDialog, named
 from tests.proofs.hostile import NASTY, unsafe
+from tests.tui.calling import DIFF
 from tests.tui.pilots import listening, screen_text, until
 from tests.tui.stage import Stage
-from tests.tui.time.shown import DIFF, FILE, LANDING, LONG_AGO, NOTHING, OTHER, PLAN, Listed
+from tests.tui.time.shown import FILE, LANDING, LONG_AGO, NOTHING, OTHER, PLAN, Listed
 
 MANY = 10_000
 
@@ -83,7 +84,7 @@ async def test_a_list_that_can_not_be_read_says_so_and_an_empty_one_says_how_to_
 async def test_hostile_labels_and_paths_are_drawn_safely() -> None:
     labels = [
         Checkpoint(number, 1, 4, number, text, CheckpointKind.MANUAL, 1, LONG_AGO)
-        for number, text in enumerate(reversed(NASTY.values()), 1)
+        for number, text in enumerate(NASTY.values(), 1)
     ][::-1]
     app = Stage(CheckpointsScreen(Listed(labels), glyphs=ASCII))
     async with app.run_test(size=(80, 40)) as pilot:

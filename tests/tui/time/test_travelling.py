@@ -13,6 +13,7 @@ from local_agent.tui.screens.stop_turn import StopTurnDialog
 from local_agent.tui.screens.viewer import ViewerScreen
 from local_agent.tui.widgets.welcome import WelcomeView
 from tests.support.ollama_server import OllamaServer, Turn, call, gate
+from tests.terminal.steps import conversation
 from tests.tui.chatting import Chat, chatting
 from tests.tui.pilots import listening, screen_text, until
 
@@ -23,10 +24,10 @@ def writes(text: str, name: str = "note.txt") -> Turn:
 
 @asynccontextmanager
 async def talk(
-    home: Path, server: OllamaServer, size: tuple[int, int] = (100, 30), **options: object
+    home: Path, server: OllamaServer, size: tuple[int, int] = (100, 30)
 ) -> AsyncIterator[tuple[Chat, Path]]:
     """A conversation in which edits run without a question, and its folder."""
-    async with chatting(home, server.url, size=size, **options) as chat:
+    async with chatting(home, server.url, size=size) as chat:
         await chat.ready()
         assert chat.screen.conversation is not None
         await chat.screen.conversation.set_mode(Mode.AUTO)
@@ -37,6 +38,10 @@ def told(chat: Chat) -> str:
     """All that the program says in passing, in the transcript and on the screen, however it is broken."""
     notes = [note.message for note in chat.app._notifications]
     return " ".join(" ".join([*notes, *chat.remarks, screen_text(chat.pilot)]).split())
+
+
+def handle_of(chat: Chat) -> str:
+    return chat.screen.conversation.handle if chat.screen.conversation is not None else ""
 
 
 async def said(chat: Chat, words: str) -> None:
@@ -56,16 +61,16 @@ async def test_a_checkpoint_is_restored_with_its_files_and_that_is_undone(
     server.script(writes("one\n"), "First.", writes("two\n"), "Second.", writes("new", "b.txt"), "Third.")
     async with talk(home, server) as (chat, folder):
         note, other = folder / "note.txt", folder / "b.txt"
-        await chat.send("write one")
+        await chat.send("one")
         await chat.answered(1)
         await chat.send("/checkpoint before two")
         await said(chat, "Checkpoint 1 · before two · 3 messages. Back to it: /restore 1")
-        await chat.send("write two")
+        await chat.send("two")
         await chat.answered(2)
-        await chat.send("write b")
+        await chat.send("b")
         await chat.answered(3)
 
-        await chat.send("/restore 1")
+        chat.screen.action_command("/restore 1")
         dialog = await asked(chat)
         text = screen_text(chat.pilot)
         assert "2 files are not as they were then." in text
@@ -74,7 +79,7 @@ async def test_a_checkpoint_is_restored_with_its_files_and_that_is_undone(
         await until(chat.pilot, lambda: chat.app.screen is chat.screen)
         assert chat.replies == ["First.", "Second.", "Third."] and note.read_text() == "two\n"
 
-        await chat.send("/restore 1")
+        chat.screen.action_command("/restore 1")
         dialog = await asked(chat)
         await chat.pilot.press("down", "down", "down", "down", "v")
         await until(chat.pilot, lambda: isinstance(chat.app.screen, ViewerScreen))
@@ -88,10 +93,10 @@ async def test_a_checkpoint_is_restored_with_its_files_and_that_is_undone(
         assert note.read_text() == "one\n" and not other.exists()
         await said(chat, "/undo takes it back.")
 
-        await chat.send("/undo --both")
+        chat.screen.action_command("/undo --both")
         await until(chat.pilot, lambda: chat.replies == ["First.", "Second.", "Third."])
         assert note.read_text() == "two\n" and other.read_text() == "new"
-        await chat.send("/redo --files")
+        chat.screen.action_command("/redo --files")
         await until(chat.pilot, lambda: note.read_text() == "one\n" and not other.exists())
         assert chat.replies == ["First.", "Second.", "Third."]
 
@@ -101,23 +106,21 @@ async def test_an_undone_question_returns_to_the_composer_and_is_sent_again(
 ) -> None:
     server.script("First.", writes("two\n"), "Second.", "Again.")
     async with talk(home, server, (30, 12)) as (chat, folder):
-        await chat.send("say one")
+        await chat.send("one")
         await chat.answered(1)
-        await chat.send("write two")
+        await chat.send("two")
         await chat.answered(2)
         (folder / "note.txt").write_text("mine\n")
         chat.screen.action_command("/undo")
         await asked(chat)
         await until(chat.pilot, lambda: "keep" in screen_text(chat.pilot))
         await chat.pilot.press("3", "enter")
-        await until(chat.pilot, lambda: chat.screen.composer.text == "write two")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "two")
         await until(chat.pilot, lambda: chat.replies == ["First."])
         assert (folder / "note.txt").read_text() == "mine\n"
         await chat.pilot.press("enter")
         await until(chat.pilot, lambda: chat.replies == ["First.", "Again."] and not chat.screen.busy)
-        assert [m["content"] for m in server.chats[-1].body["messages"] if m["role"] == "assistant"] == [
-            "First."
-        ]
+        assert [text for role, text in conversation(server.chats[-1]) if role == "assistant"] == ["First."]
 
 
 async def test_an_undo_of_the_first_turn_leaves_the_welcome_and_what_was_typed(
@@ -127,27 +130,27 @@ async def test_an_undo_of_the_first_turn_leaves_the_welcome_and_what_was_typed(
     async with talk(home, server) as (chat, _):
         chat.screen.action_command("/undo")
         await said(chat, "There is no conversation yet. Ask something first.")
-        await chat.send("say one")
+        await chat.send("one")
         await chat.answered(1)
         assert chat.screen.header.facts.used
         await chat.type("more")
         chat.screen.action_command("/undo")
-        await until(chat.pilot, lambda: chat.screen.composer.text == "say one\n\nmore")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "one\n\nmore")
         await until(chat.pilot, lambda: not chat.replies and chat.screen.query(WelcomeView))
         assert chat.screen.header.facts.used is None
         chat.screen.action_command("/undo")
         await until(chat.pilot, lambda: any("undo" in remark for remark in chat.remarks))
         chat.screen.action_command("/redo")
         await until(chat.pilot, lambda: chat.replies == ["First."] and not chat.screen.query(WelcomeView))
-        assert chat.screen.composer.text == "say one\n\nmore"
+        assert chat.screen.composer.text == "one\n\nmore"
 
 
 async def test_a_running_turn_is_stopped_first_or_left_alone(home: Path, server: OllamaServer) -> None:
     server.script("First.", Turn("Seco", gate("never")))
     async with talk(home, server) as (chat, _):
-        await chat.send("say one")
+        await chat.send("one")
         await chat.answered(1)
-        await chat.send("say two")
+        await chat.send("two")
         await until(chat.pilot, lambda: chat.replies[-1:] == ["Seco"])
         chat.screen.action_command("/undo")
         await listening(chat.pilot, StopTurnDialog)
@@ -157,23 +160,23 @@ async def test_a_running_turn_is_stopped_first_or_left_alone(home: Path, server:
         chat.screen.action_command("/undo")
         await listening(chat.pilot, StopTurnDialog)
         await chat.pilot.press("s")
-        await until(chat.pilot, lambda: chat.screen.composer.text == "say two")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "two")
         await until(chat.pilot, lambda: chat.replies == ["First."] and not chat.screen.busy)
 
 
 async def test_checkpoints_are_listed_compared_and_forked_from(home: Path, server: OllamaServer) -> None:
     server.script(writes("one\n"), "First.", writes("two\n"), "Second.")
     async with talk(home, server) as (chat, folder):
-        await chat.send("write one")
+        await chat.send("one")
         await chat.answered(1)
-        await chat.send("/checkpoint")
+        chat.screen.action_command("/checkpoint")
         await said(chat, "Checkpoint 1 · 3 messages.")
-        await chat.send("write two")
+        await chat.send("two")
         await chat.answered(2)
-        await chat.send("/checkpoint later")
+        chat.screen.action_command("/checkpoint later")
         await said(chat, "Checkpoint 2 · later · 6 messages.")
-        first = chat.screen.conversation.handle
-        await chat.send("/checkpoints")
+        first = handle_of(chat)
+        chat.screen.action_command("/checkpoints")
         await until(chat.pilot, lambda: isinstance(chat.app.screen, CheckpointsScreen))
         await said(chat, "1 file")
         await chat.pilot.press("d")
@@ -188,9 +191,9 @@ async def test_checkpoints_are_listed_compared_and_forked_from(home: Path, serve
         await said(chat, "First.")
         assert "Second." not in screen_text(chat.pilot)
         await chat.pilot.press("f")
-        await until(chat.pilot, lambda: chat.screen.conversation.handle not in ("", first))
+        await until(chat.pilot, lambda: handle_of(chat) not in ("", first))
         await until(chat.pilot, lambda: chat.replies == ["First."])
         assert (folder / "note.txt").read_text() == "two\n"
-        await chat.send("/restore 2")
+        chat.screen.action_command("/restore 2")
         await until(chat.pilot, lambda: any("checkpoint 2" in remark for remark in chat.remarks))
         assert chat.replies == ["First."]
