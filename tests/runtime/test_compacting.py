@@ -35,6 +35,7 @@ from tests.runtime.opened import events_of, opened, settings_for
 from tests.support.ollama_server import (
     ModelSpec,
     OllamaServer,
+    RequestRecord,
     Turn,
     When,
     done,
@@ -42,6 +43,7 @@ from tests.support.ollama_server import (
     http,
     say,
     think,
+    wait_until,
 )
 
 PLAIN = ModelSpec("tiny:1b", ("completion",), size=2_000)
@@ -110,7 +112,7 @@ async def test_a_question_that_would_pass_three_quarters_is_asked_behind_a_summa
         assert isinstance(events[0], PhaseChanged) and events[0].phase is Phase.COMPACTING
         assert events.index(compacted) < events.index(one(events, TurnStarted))
         assert one(events, TurnStarted).question.parent == compacted.summary.id
-        assert [e.text[:10] for e in compacted.left if e.kind is Kind.QUESTION][0] == "Question 1"
+        assert next(e.text for e in compacted.left if e.kind is Kind.QUESTION) == "Question 1?"
         assert compacted.tokens_after < 0.6 * WINDOW < compacted.tokens_before
         asking, asked = server.chats[-2:]
         # The server has read all of it but the last reply and the wish.
@@ -199,7 +201,7 @@ async def test_a_server_that_fails_changes_nothing_and_the_question_is_asked_all
 async def test_stopped_it_changes_nothing_and_the_question_stays_unsent(
     home: Path, server: OllamaServer
 ) -> None:
-    async with talking(home, server, 5) as (runtime, conversation):
+    async with talking(home, server, 5) as (_, conversation):
         server.script(Turn(say("They"), gate("never"), when=ASKS_FOR_SUMMARY))
         before, begun = await conversation.tail(100), []
 
@@ -227,7 +229,7 @@ def _until_left(server: OllamaServer) -> None:
 async def test_pinned_turns_stay_word_for_word_and_dropped_ones_are_in_neither(
     home: Path, server: OllamaServer
 ) -> None:
-    async with talking(home, server, 4, window=4096) as (runtime, conversation):
+    async with talking(home, server, 4, window=4096) as (_, conversation):
         path = (await conversation.tail(100)).entries
         one_, two = (next(e for e in path if e.text == f"Question {n}?") for n in (1, 2))
         await conversation.time.mark(Mark.PIN, one_.id)
