@@ -18,9 +18,12 @@ import pytest
 from local_agent.domain.tools import FOLDER, UNKNOWN, FileChange, ResultStatus, ToolResult
 from local_agent.objects.store import ObjectFolder, digest_of
 from local_agent.tools.folder import Folder
-from local_agent.tools.shell import contents, snapshot, traces
+from local_agent.tools.shell import contents, effects, snapshot, traces
 from local_agent.tools.shell.contents import Contents
+from local_agent.tools.shell.effects import Effects
 from local_agent.tools.shell.snapshot import NotScanned, look
+from local_agent.tools.shell.traces import Traces
+from local_agent.workspace.walk import TICK
 from tests.tools.calling import Around
 from tests.tools.shell.shells import Shell, until
 
@@ -113,16 +116,29 @@ async def test_what_was_written_a_moment_before_the_command_is_known(shell: Shel
         assert by_path(result)["a"].before == digest_of(f"{number}\n".encode())
 
 
+async def test_a_command_waits_for_the_next_tick_of_the_disks_clock(shell: Shell) -> None:
+    fill(shell.root, {"a": "one\n"})
+    watch = await Effects().watch(shell.box.folder, asyncio.Event())
+
+    assert time.time_ns() >= (shell.root / "a").stat().st_ctime_ns + TICK // 2
+    assert (await watch.over(asyncio.Event())) == Traces()
+
+
 async def test_secrets_and_ignored_files_are_neither_listed_nor_kept(shell: Shell) -> None:
-    hidden = {".env": "KEY=1\n", "build/x": "built\n", "private/p": "mine\n", ".ssh/id_rsa": "key\n"}
-    fill(shell.root, {**hidden, ".gitignore": "build/\n", ".agentignore": "private/\n", "seen": "s\n"})
-    fill(shell.root, {"private/.gitignore": "!p\n"})
-    result = await shell.bash("for f in .env build/x private/p .ssh/id_rsa seen; do echo more >> $f; done")
+    hidden = {".env": "KEY=1\n", "build/x": "built\n", "notes/p.mine": "mine\n", ".ssh/id_rsa": "key\n"}
+    fill(shell.root, {**hidden, ".gitignore": "build/\n", ".agentignore": "*.mine\n", "seen": "s\n"})
+    fill(shell.root, {"notes/.gitignore": "!p.mine\n"})
+    result = await shell.bash(f"for f in {' '.join(hidden)} seen; do echo more >> $f; done")
 
     assert by_path(result).keys() == {"seen"}
     kept = {each.digest for each in shell.outputs.all()}
     assert kept.isdisjoint({digest_of(f"{text}more\n".encode()) for text in hidden.values()})
     assert kept.isdisjoint({digest_of(text.encode()) for text in hidden.values()})
+    found, known, never = look(shell.root, forever(), threading.Event()), Contents(), threading.Event()
+    known.learn(shell.box.folder, found, forever(), never)
+    assert [path for path, seen in found.paths.items() if known.of(path, seen)] == [
+        path for path, seen in found.paths.items() if not seen.folder and path != ".env"
+    ]
 
 
 async def test_files_that_other_rules_bring_to_light_were_not_created(shell: Shell) -> None:
@@ -266,11 +282,14 @@ async def test_commands_in_the_background_are_not_scanned(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("how", ["stopped", "limit"])
-async def test_a_command_that_is_stopped_is_scanned_as_well(shell: Shell, how: str) -> None:
+async def test_a_command_that_is_stopped_is_scanned_as_well(
+    shell: Shell, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effects, "HASTY_SECONDS", 10.0)
     around = Around()
     limit = {"timeout": 1} if how == "limit" else {}
     running = asyncio.create_task(shell.bash("echo a > a; sleep 60", around, **limit))
-    await until((shell.root / "a").exists)
+    await until(lambda: (shell.root / "a").exists() and (shell.root / "a").read_bytes() == b"a\n")
     if how == "stopped":
         around.stop.set()
     result = await running
@@ -408,7 +427,8 @@ def test_a_file_that_changes_while_it_is_read_is_not_known(tmp_path: Path) -> No
     fill(root, {"a": "one\n", "b": "two\n"})
     never = threading.Event()
     found = look(root, forever(), never)
-    (root / "a").write_text("longer\n")
+    (root / "a").write_text("ONE\n")
+    os.utime(root / "a", ns=(0, 0))
     (root / "b").unlink()
     known = Contents()
     known.learn(Folder(root, shell_outputs(tmp_path)), found, forever(), never)
