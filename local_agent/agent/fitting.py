@@ -87,7 +87,7 @@ class Fitting:
 
     def learn(self, counted: int | None) -> None:
         """The server's count of what was noted last."""
-        self._measuring.learn(counted)
+        self._measuring.learn(counted, whole=not self._plan.may_cut)
 
     def _give_way(self, path: Sequence[Entry], built: Fitted) -> bool:
         """Make the next one smaller, True when something is left that can be."""

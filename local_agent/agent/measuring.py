@@ -64,13 +64,16 @@ class Measuring:
         self._at_least = (self.counted or 0) if goes_on else 0
         self.last, self.counted = request, None
 
-    def learn(self, counted: int | None) -> None:
+    def learn(self, counted: int | None, *, whole: bool = True) -> None:
         """The server's count of the last request.
 
         One below that of a request which this one begins with is a count of what was not cached (servers
-        before 0.30), and teaches nothing.
+        before 0.30), and teaches nothing. Where it may not be of the ``whole`` request, because the server
+        cuts what is too long, nothing is learned from it that is below our own estimate.
         """
         if self.last is None or not counted or counted < self._at_least:
             return
         self.counted = counted
-        self.calibration.learn(self.last.model, self.last.estimate, counted)
+        self.calibration.learn(
+            self.last.model, self.last.estimate, counted if whole else max(counted, self.last.estimate)
+        )

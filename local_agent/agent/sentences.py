@@ -69,7 +69,7 @@ def too_long(tokens: int, window: int) -> ModelError:
     return ModelError(
         ModelErrorKind.CONTEXT_OVERFLOW,
         f"This needs about {tokens:,} tokens and the context window holds {window:,}: it was not sent.",
-        "Shorten the question, start a new conversation, or set a larger ollama.num_ctx.",
+        "Shorten the question, leave turns out with /context, or set a larger ollama.num_ctx.",
     )
 
 

@@ -64,6 +64,15 @@ def test_a_count_of_what_was_not_cached_teaches_nothing() -> None:
     assert measuring.calibration.factors["m"] == factor and measuring.counted is None
 
 
+async def test_a_server_that_cuts_teaches_nothing_below_the_estimate(
+    bench: Bench, measuring: Measuring
+) -> None:
+    """It may have counted what it left of a prompt, or what it had not read before."""
+    bench.server.script(Turn(say("Yes."), done(counts={"prompt_eval_count": 900})))
+    await bench.events("word " * 1_300, may_cut=True)
+    assert measuring.counted == 900 and measuring.calibration.factors[MODEL] == 1.0
+
+
 async def test_a_reply_is_given_no_more_than_the_window_has_room_for(
     bench: Bench, measuring: Measuring
 ) -> None:

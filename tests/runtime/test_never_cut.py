@@ -33,10 +33,10 @@ class Watched(Measuring):
         super().__init__(measuring.calibration)
         self.pairs: list[tuple[int, int]] = []
 
-    def learn(self, counted: int | None) -> None:
+    def learn(self, counted: int | None, *, whole: bool = True) -> None:
         if self.last is not None and counted is not None:
             self.pairs.append((self.tokens(self.last.model, self.last.estimate), counted))
-        super().learn(counted)
+        super().learn(counted, whole=whole)
 
 
 def told(text: str, number: int, times: int) -> str:
