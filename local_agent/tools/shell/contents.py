@@ -26,6 +26,8 @@ SMALL = 256 * 1024
 """Bytes of a file that is read before anything has happened to it."""
 LARGE = 16 * 1024 * 1024
 """Bytes of a changed file whose new content is kept, so that what changes it next can be undone."""
+HUGE = 512 * 1024 * 1024
+"""Bytes of a file that can't be read in the time of a look: none of it is."""
 SPOOL = 128 * 1024 * 1024
 """Bytes of contents that are held."""
 LEAST = 64
@@ -98,6 +100,8 @@ class Contents:
 
         What is not small is read as far as there is time, and goes into the object store at once.
         """
+        if seen.size > HUGE:
+            return
         young = seen.changed >= time.time_ns() - TICK
         with suppress(OSError, _NotRead):
             digest, data = _read(folder.root, path, seen, until, stop)

@@ -15,12 +15,14 @@ from typing import TypeVar
 
 from local_agent.tools.folder import Folder
 from local_agent.tools.shell.contents import Contents
-from local_agent.tools.shell.snapshot import SECONDS, Look, NotScanned, look
+from local_agent.tools.shell.snapshot import Look, NotScanned, look
 from local_agent.tools.shell.traces import Traces, traces
 from local_agent.workspace.walk import TICK
 
 T = TypeVar("T")
 
+SECONDS = 1.0
+"""For a look."""
 LEARN_SECONDS = 0.15
 """That a command waits at most for contents to be read; the rest is read while it runs."""
 WHILE_RUNNING_SECONDS = 3.0
@@ -33,9 +35,7 @@ REST_SECONDS = 30.0
 class Effects:
     """Looks before and after the commands of one conversation; each remembers what the last ones saw."""
 
-    def __init__(self, seconds: float = SECONDS, learn_seconds: float = LEARN_SECONDS) -> None:
-        self._seconds = seconds
-        self._learn_seconds = learn_seconds
+    def __init__(self) -> None:
         self._contents = Contents()
         self._last: Look | None = None
         self._resting = 0.0
@@ -57,32 +57,24 @@ class Effects:
         newest = max((seen.changed for seen in found.paths.values()), default=0)
         if (wait := newest + TICK - time.time_ns()) > 0:
             await asyncio.sleep(min(wait, TICK) / 1e9)
-        return Watch(folder, self._contents, found, seconds=self._seconds)
+        return Watch(folder, self._contents, found)
 
     def _before(self, folder: Folder, ended: threading.Event) -> Look:
         begun = time.monotonic()
-        found = look(folder.root, begun + self._seconds, ended, self._last)
+        found = look(folder.root, begun + SECONDS, ended, self._last)
         self._contents.begin()
-        self._contents.learn(folder, found, time.monotonic() + self._learn_seconds, ended)
+        self._contents.learn(folder, found, time.monotonic() + LEARN_SECONDS, ended)
         return found
 
 
 class Watch:
     """One command's: ``began`` when it begins, ``over`` when it has ended, ``close`` in any case."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        contents: Contents,
-        before: Look | None,
-        reason: str = "",
-        seconds: float = SECONDS,
-    ) -> None:
+    def __init__(self, folder: Folder, contents: Contents, before: Look | None, reason: str = "") -> None:
         self._folder = folder
         self._contents = contents
         self._before = before
         self._reason = reason
-        self._seconds = seconds
         self._ended = threading.Event()
         self._learning: asyncio.Task[None] | None = None
 
@@ -102,7 +94,7 @@ class Watch:
             return Traces(unscanned=self._reason)
         before, ended = self._before, threading.Event()
         hasty = stop.is_set()
-        until = time.monotonic() + (HASTY_SECONDS if hasty else self._seconds)
+        until = time.monotonic() + (HASTY_SECONDS if hasty else SECONDS)
         try:
             return await _in_thread(
                 lambda: traces(self._folder, self._contents, before, until, ended),

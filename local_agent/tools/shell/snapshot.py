@@ -28,7 +28,6 @@ from local_agent.workspace.ignore import (
 from local_agent.workspace.walk import MACHINE
 
 MOST_PATHS = 50_000
-SECONDS = 1.0
 _HEED_EVERY = 256
 """Names of one folder after which time and a stop are looked at."""
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
+from local_agent.tools.shell import effects
 from tests.tools.shell.shells import Shell
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks at files take as long as a busy machine makes them take."""
+    monkeypatch.setattr(effects, "SECONDS", 20.0)
+    monkeypatch.setattr(effects, "HASTY_SECONDS", 20.0)
 
 
 @pytest_asyncio.fixture

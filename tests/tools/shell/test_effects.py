@@ -18,7 +18,7 @@ import pytest
 from local_agent.domain.tools import FOLDER, UNKNOWN, FileChange, ResultStatus, ToolResult
 from local_agent.objects.store import ObjectFolder, digest_of
 from local_agent.tools.folder import Folder
-from local_agent.tools.shell import contents, effects, snapshot, traces
+from local_agent.tools.shell import contents, snapshot, traces
 from local_agent.tools.shell.contents import Contents
 from local_agent.tools.shell.effects import Effects
 from local_agent.tools.shell.snapshot import NotScanned, look
@@ -282,10 +282,7 @@ async def test_commands_in_the_background_are_not_scanned(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("how", ["stopped", "limit"])
-async def test_a_command_that_is_stopped_is_scanned_as_well(
-    shell: Shell, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(effects, "HASTY_SECONDS", 10.0)
+async def test_a_command_that_is_stopped_is_scanned_as_well(shell: Shell, how: str) -> None:
     around = Around()
     limit = {"timeout": 1} if how == "limit" else {}
     running = asyncio.create_task(shell.bash("echo a > a; sleep 60", around, **limit))
