@@ -158,7 +158,7 @@ def _question(db: Session, step: HeadMoveRow) -> Entry | None:
 def _question_of(db: Session, turn_id: int) -> Entry | None:
     mine = EntryRow.turn_id == turn_id, EntryRow.kind.in_(TYPED)
     columns = select(EntryRow.id, EntryRow.parent, EntryRow.kind, EntryRow.session_id)
-    row = db.execute(columns.where(*mine).order_by(EntryRow.id).limit(1)).one_or_none()
+    row = db.execute(columns.where(*mine).limit(1)).one_or_none()
     if row is None:
         return None
     return entries.read(db, [Node(row.id, row.parent, Kind(row.kind), turn_id)], row.session_id)[0]

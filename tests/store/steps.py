@@ -10,8 +10,11 @@ from typing import TypeVar
 from local_agent.domain.drafts import Draft
 from local_agent.domain.entries import PICTURES_FORGOTTEN
 from local_agent.domain.ledger import EventKind, Receipt
+from local_agent.domain.moves import Cause, Scope
 from local_agent.domain.pictures import Picture
 from local_agent.domain.ports import Reply
+from local_agent.domain.restoring import FileStep, RestoreIntent
+from local_agent.domain.tools import FileChange, FileState
 from local_agent.store.held import HeldSession
 from local_agent.store.store import Store
 from tests.store.samples import EFFECTS, FOUND, ROOT, VERSION, WANTED, fill, opening, settled, talk
@@ -19,6 +22,7 @@ from tests.support.sql_meter import Cost, SqlMeter, metered
 
 T = TypeVar("T")
 TAIL = 40
+INTENT = RestoreIntent("before", (FileStep("a.txt", FileState("2" * 64), FileState("1" * 64)),))
 PICTURE = Picture("5e" * 32, "cat.png", "image/png", 40_000, 640, 480)
 
 
@@ -74,8 +78,11 @@ class _Walk:
         await self._step("take a draft", store.take_draft(ROOT, info.id))
         await self._step("errors", store.errors(info.id))
         await self._step("fork", store.fork(self._handle))
+        await self._step("fork from an entry", store.fork(self._handle, "", held.info.head))
         for number in range(turns):
             await self._turn_with_calls(held, number)
+        for number in range(turns):
+            await self._through_time(held, number)
         await self._step("release", held.release())
         return {name: _median(found) for name, found in self._costs.items()}
 
@@ -97,6 +104,36 @@ class _Walk:
         await self._step("settle what is uncertain", held.settle_uncertain([bash.id], FOUND))
         await self._step("tail with calls", store.tail(info.id, TAIL))
         await self._step("one execution", store.execution(read.id))
+
+    async def _through_time(self, held: HeldSession, number: int) -> None:
+        """Back and forth by a turn with a call that changed a file."""
+        store, key = self._store, held.info.id
+        turn = await held.begin(opening(f"change {number}?", held.info.head))
+        _, (_, call) = await held.record(turn, WANTED, EFFECTS)
+        change = FileChange("a.txt", "changed", "1" * 64, "2" * 64, 0o100644, 0o100644)
+        await held.finish(await held.start(call, {}), EventKind.COMPLETED, Receipt("ok"), "text", (change,))
+        await held.settle(turn, settled("Done."))
+        made = await self._step("checkpoint", held.make_checkpoint("here"))
+        await self._step("checkpoints", store.checkpoints(key, None, TAIL))
+        landing = await self._step("look at an undo", store.undo_landing(key))
+        assert landing.ledger_number is not None
+        await self._step("files of an undo", store.changes_since(key, landing.ledger_number))
+        await self._step("undo", held.travel(landing, Scope.BOTH, INTENT))
+        begun = await self._step("unfinished restore", store.unfinished_restore(key))
+        assert begun is not None
+        done = held.end_restore(begun, EventKind.COMPLETED, Receipt("ok"), (change,))
+        await self._step("end a restore", done)
+        landing = await self._step("look at a redo", store.redo_landing(key))
+        await self._step("redo", held.travel(landing, Scope.BOTH, INTENT))
+        begun = await store.unfinished_restore(key)
+        assert begun is not None
+        await self._step("take back a restore", held.take_back_restore(begun, Receipt("cancelled"), ()))
+        landing = await self._step("look at a checkpoint", store.checkpoint_landing(key, made.id))
+        await self._step("restore", held.travel(landing, Scope.CONVERSATION, None))
+        assert made.entry_id is not None
+        landing = await self._step("look at an entry", store.entry_landing(key, made.entry_id, Cause.SWITCH))
+        await self._step("switch", held.travel(landing, Scope.CONVERSATION, None))
+        await self._step("compact", held.compact(made.entry_id, "In short: trees.", made.entry_id))
 
     async def _step(self, name: str, work: Awaitable[T]) -> T:
         result: list[T] = []
