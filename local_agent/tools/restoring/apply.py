@@ -200,15 +200,14 @@ class _Change(NamedTuple):
                     os.fchown(descriptor, old.st_uid, old.st_gid)
 
     def _put(self) -> None:
-        if not self.now.digest:
-            put_new(self.parent, self.scratch, self.parent, self.name)
-        elif not self.now.folder:
+        if self.now.folder:
+            os.rmdir(self.name, dir_fd=self.parent)
+        elif self.now.digest:
             if state_at(self.parent, self.name) != self.now:
                 raise Kept(CHANGED)
             self._rename(self.scratch, self.name)
-        else:
-            os.rmdir(self.name, dir_fd=self.parent)
-            self._rename(self.scratch, self.name)
+            return
+        put_new(self.parent, self.scratch, self.parent, self.name)
 
     def _rename(self, source: str, target: str) -> None:
         os.rename(source, target, src_dir_fd=self.parent, dst_dir_fd=self.parent)

@@ -13,7 +13,7 @@ import pytest
 
 from local_agent.domain.restoring import FileStep, Standing, reversed_step
 from local_agent.domain.tools import FOLDER, FileChange, FileState
-from local_agent.objects.store import ObjectFolder, digest_of
+from local_agent.objects.store import LIMIT, ObjectFolder, digest_of
 from local_agent.tools.restoring.run import Outcome, clear_scratch, listed, put_back, summary_of
 from tests.tools.restoring.worlds import RUN_ID, World, clear, prints_of, states_of, tree_of
 
@@ -206,6 +206,29 @@ def test_another_name_of_a_file_keeps_what_it_holds(world: World) -> None:
     world.restore(0)
     assert (world.root / "one.txt").read_text() == "one.txt before\n"
     assert (world.root / "hard.txt").read_text() == "one.txt after\n"
+
+
+def test_what_goes_is_kept_first(world: World, tmp_path: Path) -> None:
+    world.session(rewrite)
+    digest = digest_of(b"one.txt after\n")
+    (tmp_path / "objects" / digest[:2] / digest).unlink()
+    world.restore(0)
+    world.restore(3)
+    assert (world.root / "one.txt").read_text() == "one.txt after\n"
+
+
+def test_what_can_not_be_kept_stays(world: World) -> None:
+    huge = world.root / "huge.bin"
+    with huge.open("wb") as file:
+        file.truncate(LIMIT + 1)
+    now = states_of(world.root)["huge.bin"]
+    world.ledger.append(FileChange("huge.bin", "created", "", now.digest, None, now.mode))
+    (ended,) = world.restore(0)
+    assert ended.outcome is Outcome.FAILED and "larger than 67 MB" in ended.reason
+    assert huge.stat().st_size == LIMIT + 1
+    world.folder.keeps_contents = False
+    assert summary_of(world.restore(0)) == "1 restored", "nobody wants it to be kept"
+    assert not huge.exists()
 
 
 def test_stopped_between_two_paths(world: World) -> None:

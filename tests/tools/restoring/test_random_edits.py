@@ -80,7 +80,7 @@ DOINGS: dict[str, Callable[[Path, Path, int], None]] = {
 }
 
 
-@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(st.lists(DEEDS, max_size=4), st.lists(DEEDS, min_size=1, max_size=9), st.data())
 def test_back_to_each_moment_and_forth_again(
     before: list[Deed], deeds: list[Deed], data: st.DataObject
@@ -106,7 +106,7 @@ def test_back_to_each_moment_and_forth_again(
                 assert tree_of(world.root) == there
 
 
-@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(st.lists(st.tuples(st.booleans(), DEEDS), min_size=2, max_size=9), st.integers(0, 9))
 def test_what_somebody_else_left_stays(deeds: list[tuple[bool, Deed]], back: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
