@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from local_agent.domain.drafts import Prompt
 from local_agent.domain.modes import Mode
 from local_agent.tui.screens.checkpoints import CheckpointsScreen
 from local_agent.tui.screens.journey import JourneyDialog
@@ -197,3 +198,47 @@ async def test_checkpoints_are_listed_compared_and_forked_from(home: Path, serve
         chat.screen.action_command("/restore 2")
         await until(chat.pilot, lambda: any("checkpoint 2" in remark for remark in chat.remarks))
         assert chat.replies == ["First."]
+
+
+async def test_a_prompt_that_is_sent_while_the_head_moves_is_asked_where_it_arrives(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("First.", writes("two\n"), "Second.", "Third.")
+    async with talk(home, server) as (chat, _):
+        await chat.send("one")
+        await chat.answered(1)
+        await chat.send("two")
+        await chat.answered(2)
+        chat.screen.action_command("/undo")
+        await asked(chat)
+        chat.screen.send_prompt(Prompt("three"))
+        await chat.pilot.press("enter")
+        await until(chat.pilot, lambda: chat.replies == ["First.", "Third."] and not chat.screen.busy)
+        assert [text for role, text in conversation(server.chats[-1]) if role == "assistant"] == ["First."]
+        assert chat.screen.composer.text == "two"
+        # A new question empties what could be done again; its branch is still in the tree.
+        chat.screen.action_command("/redo")
+        await until(chat.pilot, lambda: any("redo" in remark or "again" in remark for remark in chat.remarks))
+        assert chat.replies == ["First.", "Third."]
+
+
+async def test_a_command_of_ones_own_comes_back_as_it_was_typed(home: Path, server: OllamaServer) -> None:
+    server.script("First.")
+    async with talk(home, server) as (chat, _):
+        await chat.send("one")
+        await chat.answered(1)
+        chat.screen.send_prompt(Prompt("!echo hi"))
+        await until(chat.pilot, lambda: chat.questions == ["one", "!echo hi"] and not chat.screen.busy)
+        chat.screen.action_command("/undo")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "!echo hi")
+        await until(chat.pilot, lambda: chat.questions == ["one"])
+        for line, words in (
+            ("/redo --conversation", "Done again"),
+            ("/restore 1", "checkpoint 1"),
+            ("/restore 99999999999999999999", "This session has no checkpoint 99999999999999999999."),
+            ("/restore one", "'one' is no checkpoint's number, such as 12. /checkpoints shows them."),
+            ("/restore 1 2", "Which checkpoint? /checkpoints shows them."),
+            ("/undo twice", "/undo goes by one step; 'twice' is too much."),
+        ):
+            chat.screen.action_command(line)
+            await said(chat, words)
