@@ -220,7 +220,7 @@ _WORDS = {
     Standing.LOST: "left (what it held then is not kept)",
     Standing.BARRED: "left (not reachable)",
 }
-_DONE = {Cause.UNDO: "Undone", Cause.REDO: "Done again", Cause.RESTORE: "Back at", Cause.SWITCH: "Now at"}
+_DONE = {Cause.UNDO: "Undone:", Cause.REDO: "Done again:", Cause.RESTORE: "Back at", Cause.SWITCH: "Now at"}
 
 
 def _typed(question: Entry) -> Prompt:

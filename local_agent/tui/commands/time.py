@@ -83,7 +83,8 @@ def checkpoint_id(word: str) -> int:
         raise UsageError(line, f"Usage: /restore ID {_HINT}")
     # Of more digits than Python reads as a number.
     if len(word) > len(str(LARGEST_ID)) or int(word) > LARGEST_ID:
-        raise UsageError(f"This session has no checkpoint {one_line(word, 40)}.", "See those it has: /checkpoints")
+        line = f"This session has no checkpoint {one_line(word, 40)}."
+        raise UsageError(line, "See those it has: /checkpoints")
     return int(word)
 
 
