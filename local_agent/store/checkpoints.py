@@ -29,7 +29,7 @@ def make(
         ledger_number=moves.ledger_number(db),
         label=label,
         kind=kind,
-        message_count=measures.length(db, head).messages,
+        message_count=measures.messages(db, head),
         created_at=utc_now(),
     )
     db.add(row)

@@ -16,8 +16,9 @@ def move(db: Session, entry: Entry, cause: Cause = Cause.TURN) -> None:
     begins = entry.kind is not Kind.ASSISTANT
     if begins and measures.begins_branch(db, session.id, entry.parent, entry.id, session.fork_entry):
         session.branch_count += 1
-    length = measures.length(db, entry.parent).with_one(entry.kind)
-    moves.record(db, session, entry.id, cause, entry.created_at, length=length, turn_id=entry.turn_id)
+    before = measures.messages(db, entry.parent)
+    messages = before + (entry.kind in measures.COUNTED)
+    moves.record(db, session, entry.id, cause, entry.created_at, messages=messages, turn_id=entry.turn_id)
     touch(db, entry)
 
 

@@ -1,8 +1,6 @@
-"""What paths and entries measure: how long they are, how far the ledger had come at them."""
+"""What a path and an entry measure: messages on it, and how far the ledger had come at it."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -12,34 +10,19 @@ from local_agent.domain.ledger import TERMINAL
 from local_agent.store import entries
 from local_agent.store.models import EntryRow, ExecutionEventRow, ExecutionRow, HeadMoveRow
 
-ASKED = frozenset({Kind.QUESTION, Kind.COMMAND})
+COUNTED = frozenset({Kind.QUESTION, Kind.COMMAND, Kind.ASSISTANT})
 
 
-class Length(NamedTuple):
-    """Of a path: questions, commands and replies, and how many of them are no replies."""
-
-    messages: int = 0
-    turns: int = 0
-
-    def with_one(self, kind: Kind) -> Length:
-        """With one more entry of this kind."""
-        asked = kind in ASKED
-        return Length(self.messages + (asked or kind is Kind.ASSISTANT), self.turns + asked)
-
-
-def length(db: Session, leaf: int | None) -> Length:
-    """Of the path to ``leaf``, as noted by a move to it, or counted."""
+def messages(db: Session, leaf: int | None) -> int:
+    """Questions, commands and replies on the path to ``leaf``: as noted by a move to it, or counted."""
     if leaf is None:
-        return Length()
-    noted = select(HeadMoveRow.messages, HeadMoveRow.turns)
+        return 0
+    noted = select(HeadMoveRow.messages)
     noted = noted.where(HeadMoveRow.to_entry == leaf, HeadMoveRow.messages.is_not(None))
-    row = db.execute(noted.limit(1)).one_or_none()
-    if row is not None and row[0] is not None and row[1] is not None:
-        return Length(row[0], row[1])
-    found = Length()
-    for node in entries.walk(db, leaf):
-        found = found.with_one(node.kind)
-    return found
+    found = db.scalar(noted.limit(1))
+    if found is not None:
+        return found
+    return sum(node.kind in COUNTED for node in entries.walk(db, leaf))
 
 
 def ledger_number_at(db: Session, entry_id: int, session_id: int) -> int | None:

@@ -154,7 +154,7 @@ class OpenReplyRow(Base):
 
 
 class HeadMoveRow(Base):
-    """Append only: triggers refuse UPDATE and DELETE. What ``moves`` says of the last six is unknown, and
+    """Append only: triggers refuse UPDATE and DELETE. What ``moves`` says of the last five is unknown, and
     None, in rows that were written before there was undo.
     """
 
@@ -170,7 +170,6 @@ class HeadMoveRow(Base):
     created_at: Mapped[str]
     ledger_number: Mapped[int | None] = mapped_column(Whole(None))
     messages: Mapped[int | None] = mapped_column(Whole(None))
-    turns: Mapped[int | None] = mapped_column(Whole(None))
     step: Mapped[int | None] = mapped_column(Whole(None))
     undo_below: Mapped[int | None] = mapped_column(Whole(None))
     redo_below: Mapped[int | None] = mapped_column(Whole(None))

@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session
 
 from local_agent.domain.moves import Cause
 from local_agent.store import measures
-from local_agent.store.measures import Length
 from local_agent.store.models import ExecutionEventRow, HeadMoveRow, SessionRow
 
 
@@ -93,17 +92,16 @@ def record(
     cause: Cause,
     at: str,
     *,
-    length: Length | None = None,
+    messages: int | None = None,
     turn_id: int | None = None,
     undone: int = 0,
     files_as_at: int | None = None,
 ) -> HeadMoveRow:
-    """Move the head of a session. ``undone`` is as a ``Landing`` has it; ``length`` is that of the path to
-    ``to``, where it is known. ``files_as_at``: the ledger number to which files go back with it, where they
+    """Move the head of a session. ``undone`` is as a ``Landing`` has it; ``messages`` those on the path to
+    ``to`` where that is known. ``files_as_at``: the ledger number to which files go back with it, where they
     were not what they are now.
     """
     last = newest(db, session.id)
-    length = measures.length(db, to) if length is None else length
     row = HeadMoveRow(
         session_id=session.id,
         number=last.number + 1 if last is not None else 1,
@@ -113,8 +111,7 @@ def record(
         turn_id=turn_id,
         created_at=at,
         ledger_number=ledger_number(db) if files_as_at is None else files_as_at,
-        messages=length.messages,
-        turns=length.turns,
+        messages=measures.messages(db, to) if messages is None else messages,
     )
     _place(db, row, last, undone)
     db.add(row)
