@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from local_agent.domain.tools import FOLDER, UNKNOWN, FileChange, Sizes
+from local_agent.tools.shell import snapshot
 from local_agent.tui.look.glyphs import UNICODE
 from local_agent.tui.screens.changes import ChangesScreen
 from local_agent.tui.screens.viewer import ViewerScreen
@@ -33,6 +36,7 @@ def test_kind_size_and_content_of_each_path() -> None:
         (FileChange("new", FOLDER, "", "", None, 0o40755), Sizes(None, None, True)),
         (FileChange("new/c", "created", "", TWO, None, 0o100644), Sizes(None, 7, True)),
         (FileChange("gone", "removed", ONE, "", 0o100644), Sizes(8, None, True)),
+        (FileChange("z", "changed", ONE, TWO, 0o100644, 0o100644), Sizes(1200, 1204, True)),
         unscanned="3 more changes are not listed",
     )
     text = "\n".join(line.content.plain for line in details(call, 100, UNICODE))
@@ -44,9 +48,10 @@ def test_kind_size_and_content_of_each_path() -> None:
         "│ created  new/",
         "│ created  new/c  7 B  22222222",
         "│ removed  gone  8 B  11111111",
+        "│ changed  z  1,200 B -> 1,204 B  11111111 -> 22222222",
         "│ files: 3 more changes are not listed",
     ]
-    assert "6 paths changed" in call_line(call, 100, UNICODE, opened=False).content.plain
+    assert "7 paths changed" in call_line(call, 100, UNICODE, opened=False).content.plain
     assert "removed  gone" in whole_text(call, "done")
 
 
@@ -67,14 +72,19 @@ def test_what_was_not_scanned_is_said() -> None:
     assert "files: not scanned: there are more than 50,000" in shown
 
 
-async def test_a_persons_own_command_is_listed_and_compared(home: Path, server: OllamaServer) -> None:
+async def test_a_persons_own_command_is_listed_and_compared(
+    home: Path, server: OllamaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     work = home.parent / "api-server"
     async with chatting(home, server.url, size=(100, 30)) as chat:
         await chat.ready()
         (work / "note.txt").write_text("one\n")
         await chat.send("!echo two >> note.txt; touch empty")
-        cards = chat.screen.query(ToolCard)
-        await until(chat.pilot, lambda: [card.call.execution.ended for card in cards] == [True])
+
+        def ended_cards() -> list[bool]:
+            return [card.call.execution.ended for card in chat.screen.query(ToolCard)]
+
+        await until(chat.pilot, lambda: ended_cards() == [True])
         assert "2 paths changed" in screen_text(chat.pilot)
         await until(chat.pilot, lambda: not chat.screen.busy)
         chat.screen.action_command("/changes")
@@ -85,3 +95,12 @@ async def test_a_persons_own_command_is_listed_and_compared(home: Path, server: 
         await until(chat.pilot, lambda: isinstance(chat.app.screen, ViewerScreen))
         await until(chat.pilot, lambda: "+two" in screen_text(chat.pilot))
         assert "changed  4 B -> 8 B" in screen_text(chat.pilot)
+        await chat.pilot.press("escape")
+        assert "not scanned" not in screen_text(chat.pilot)
+        await chat.pilot.press("escape")
+        monkeypatch.setattr(snapshot, "MOST_PATHS", 1)
+        await chat.send("!rm empty")
+        await until(chat.pilot, lambda: ended_cards() == [True, True])
+        await until(chat.pilot, lambda: not chat.screen.busy)
+        chat.screen.action_command("/changes")
+        await until(chat.pilot, lambda: "2 files · 1 command not scanned" in screen_text(chat.pilot))

@@ -20,7 +20,7 @@ from local_agent.domain.text import one_line
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.quantities import counted
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
-from local_agent.tui.tools.changes import about, growth
+from local_agent.tui.tools.changes import about, growth, missed
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.row_list import Row, RowList, fit, fit_right
 
@@ -71,15 +71,17 @@ class ChangesScreen(Screen[None]):
     @work(group="look", exclusive=True)
     async def _look(self) -> None:
         try:
-            self._files = changed_files(await self._load())
+            executions = await self._load()
         except LocalAgentError as error:
             self._say(str(error), "$text-error")
             return
+        self._files = changed_files(executions)
+        counts = [counted(len(self._files), "file") if self._files else "", missed(executions)]
+        asides = "".join(f" {self._glyphs.dot} {words}" for words in counts if words)
+        self._heading.update(Content.assemble(("Changed files", "bold"), (asides, "$text-muted")))
         if not self._files:
-            self._say("Nothing of this session has changed a file.", "$text-muted")
+            self._say("Nothing of this session has changed a file, as far as is known.", "$text-muted")
             return
-        about = f" {self._glyphs.dot} {counted(len(self._files), 'file')}"
-        self._heading.update(Content.assemble(("Changed files", "bold"), (about, "$text-muted")))
         self.row_list.set_options(self._option(file) for file in self._files)
         self.row_list.highlighted = 0
         self.refresh_bindings()

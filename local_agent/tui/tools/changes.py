@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from local_agent.domain.changed import ChangedFile, with_sizes
 from local_agent.domain.ledger import Execution
@@ -26,6 +26,13 @@ def note_of(execution: Execution) -> str:
         return f"{counted(len({change.path for change in execution.changes}), 'path')} changed"
     told = receipt.unscanned.startswith(_NOT_SCANNED) and not execution.facts.get("background")
     return _NOT_SCANNED if told else ""
+
+
+def missed(executions: Iterable[Execution]) -> str:
+    """How many commands nobody looked after; empty for none."""
+    receipts = (each.receipt for each in executions)
+    count = sum(each is not None and each.unscanned.startswith(_NOT_SCANNED) for each in receipts)
+    return f"{counted(count, 'command')} not scanned" if count else ""
 
 
 def lines_of(execution: Execution) -> Iterator[str]:
@@ -65,7 +72,11 @@ def growth(file: ChangedFile) -> str:
 
 
 def _facts(before: str, after: str, sizes: Sizes) -> Iterator[str]:
-    yield _ARROW.join(dict.fromkeys(size(each) for each in sizes[:2] if each is not None))
+    known = [each for each in sizes[:2] if each is not None]
+    words = list(dict.fromkeys(map(size, known)))
+    if len(words) < len(set(known)):  # they differ by less than the words tell
+        words = [f"{each:,} B" for each in known]
+    yield _ARROW.join(words)
     yield _ARROW.join(dict.fromkeys(_short(each) for each in (before, after) if each))
     if before and before != after and not sizes.kept:
         yield "content before not kept"
