@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,8 @@ def _fork(home: Path, work: Path, handle: str, what: str, after: int, delay: flo
             os.close(hear)
             asyncio.run(_live(home, work, handle, what, tell))
             code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     os.close(tell)
