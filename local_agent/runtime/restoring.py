@@ -171,7 +171,7 @@ async def _whole(work: Callable[[asyncio.Event], Coroutine[None, None, Execution
         return await asyncio.shield(working)
     except asyncio.CancelledError:
         cut_off.set()
-        await asyncio.wait((working,))
+        await asyncio.gather(working, return_exceptions=True)
         raise
 
 

@@ -77,8 +77,10 @@ def _take(folder: Folder, step: FileStep, steps: Mapping[str, FileStep], scratch
     if at is Reached.CONFLICT:
         raise Kept(CHANGED)
     if at is Reached.OPEN:
-        data = _content(folder.outputs, step.then)
-        _keep(folder, located, found)
+        data = b""
+        if not found.same_content(step.then):
+            data = _content(folder.outputs, step.then)
+            _keep(folder, located, found)
         with folder.parent_of(located) as (parent, name):
             _Change(parent, name, found, step.then, scratch).carry_out(data)
             sync(parent)

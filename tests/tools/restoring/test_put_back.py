@@ -226,6 +226,10 @@ def test_what_can_not_be_kept_stays(world: World) -> None:
     (ended,) = world.restore(0)
     assert ended.outcome is Outcome.FAILED and "larger than 67 MB" in ended.reason
     assert huge.stat().st_size == LIMIT + 1
+    huge.chmod(0o600)
+    world.ledger.append(FileChange("huge.bin", "changed", now.digest, now.digest, now.mode, 0o100600))
+    assert summary_of(world.restore(1)) == "1 restored", "for permissions nothing has to be kept"
+    assert huge.stat().st_mode == now.mode
     world.folder.keeps_contents = False
     assert summary_of(world.restore(0)) == "1 restored", "nobody wants it to be kept"
     assert not huge.exists()
