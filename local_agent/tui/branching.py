@@ -44,11 +44,14 @@ class Branching:
         from local_agent.tui.screens.tree import TreeScreen, TreeWish
 
         screen, conversation = self._screen, self._conversation()
-        choice = await screen.app.push_screen_wait(TreeScreen(TreeOf(conversation), glyphs=screen.glyphs))
+        tree = TreeOf(conversation)
+        choice = await screen.app.push_screen_wait(TreeScreen(tree, glyphs=screen.glyphs))
         if choice is None:
             return
         self._require_still(conversation)
         match choice.wish:
+            case TreeWish.SWITCH if choice.node.last == await tree.head():
+                pass  # the person is there
             case TreeWish.SWITCH:
                 await screen.travelling.switch(choice.node.last)
             case TreeWish.FORK:

@@ -72,6 +72,10 @@ async def test_an_earlier_question_is_asked_otherwise_and_both_branches_stay(
         tree = await in_tree(chat)
         shown = [(row.node.text, row.depth, row.on_path) for row in tree.rows]
         assert shown == [("first", 1, False), ("second", 1, False), ("first again", 0, True)]
+        await chat.pilot.press("enter")  # there already: nothing moves
+        await at_home(chat)
+        assert chat.questions == ["first again"]
+        await in_tree(chat)
         await chat.pilot.press("up", "enter")
         await until(chat.pilot, lambda: chat.replies == ["One.", "Two."])
         await at_home(chat)
