@@ -191,8 +191,8 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "home", tmp_path / "work"
 
 
-async def test_a_few_kills(places: tuple[Path, Path]) -> None:
-    assert (await kill_often(*places, 3, 0.0)).cut_off
+async def test_two_kills(places: tuple[Path, Path]) -> None:
+    assert (await kill_often(*places, 2, 0.0)).cut_off
 
 
 @pytest.mark.slow
