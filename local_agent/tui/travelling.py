@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
     from local_agent.tui.commands.screen import NoticeKind
     from local_agent.tui.screens.chat import ChatScreen
 
+    Look = Callable[[TimeTravel], Coroutine[Any, Any, Journey]]
+
 Progress = Callable[[int, int], None]
 DoneT = TypeVar("DoneT")
 
-PUTTING_BACK = "Putting files back"
+LOOKING, PUTTING_BACK = "Looking at the files", "Putting files back"
+SHOWN_AFTER_SECONDS = 0.2
+"""What is over sooner is told by its outcome alone."""
 HALT_SECONDS = 1.0
 
 
@@ -100,21 +104,27 @@ class Travelling:
             time = conversation.time
             complete = answer is UnfinishedAnswer.COMPLETE
             ending = time.complete(unfinished) if complete else time.take_back(unfinished)
-            execution = await self.while_shown(lambda progress, stop: ending)
+            execution = await self.while_shown(PUTTING_BACK, lambda progress, stop: ending, stoppable=False)
             await show_again(screen)
             await self._say(
                 _settled_words(execution, complete=complete), troubled=complete and _troubled(execution)
             )
         return True
 
-    async def _travel(self, look: Callable[[TimeTravel], Awaitable[Journey]], scope: Scope | None) -> None:
+    async def _travel(self, look: Look, scope: Scope | None) -> None:
+        from local_agent.runtime.stopping import unless_stopped  # with the runtime, after the first paint
+
         screen = self._screen
         self._writable()
         async with self._alone():
             if not await opening.may_leave(screen):
                 return
             conversation = self._writable()
-            journey = await look(conversation.time)
+            journey = await self.while_shown(
+                LOOKING, lambda progress, stop: unless_stopped(look(conversation.time), stop)
+            )
+            if journey is None:
+                return
             if scope is None:
                 scope = await self._asked(conversation, journey)
             if scope is None or conversation is not screen.conversation:
@@ -161,18 +171,30 @@ class Travelling:
         time = conversation.time
         if not (scope.moves_files and journey.files.steps):
             return await time.go(journey, scope)
-        return await self.while_shown(lambda progress, stop: time.go(journey, scope, progress, stop))
+        return await self.while_shown(
+            PUTTING_BACK, lambda progress, stop: time.go(journey, scope, progress, stop)
+        )
 
-    async def while_shown(self, work: Callable[[Progress, asyncio.Event], Awaitable[DoneT]]) -> DoneT:
-        """Do what changes files behind a screen that tells how far it is."""
+    async def while_shown(
+        self,
+        what: str,
+        work: Callable[[Progress, asyncio.Event], Coroutine[Any, Any, DoneT]],
+        *,
+        stoppable: bool = True,
+    ) -> DoneT:
+        """Once it takes long, a screen tells of it; Esc there sets the event that ``work`` was given."""
         from local_agent.tui.screens.restoring import RestoringScreen
 
+        screen = self._screen
         self._stop = asyncio.Event()
-        shown = RestoringScreen(PUTTING_BACK, self._stop, glyphs=self._screen.glyphs)
-        self._working = working = asyncio.ensure_future(work(shown.note, self._stop))
+        stop = self._stop if stoppable else None
+        shown = RestoringScreen(what, stop, screen.composer.insert, glyphs=screen.glyphs)
+        self._working = working = asyncio.create_task(work(shown.note, self._stop))
         working.add_done_callback(lambda done: shown.end())
         try:
-            await self._screen.app.push_screen_wait(shown)
+            await asyncio.wait((working,), timeout=SHOWN_AFTER_SECONDS)
+            if not working.done():
+                await screen.app.push_screen_wait(shown)
             return await working
         finally:
             self._working = None

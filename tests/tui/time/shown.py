@@ -89,10 +89,12 @@ async def journey_dialog(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
 
 async def restoring_screen(app: LocalAgentApp, pilot: Pilot[Any]) -> None:
     """A third of it is done, and no more will be."""
-    screen = RestoringScreen("Putting files back", asyncio.Event(), glyphs=app.chat.glyphs)
+    screen = RestoringScreen(
+        "Putting files back", asyncio.Event(), app.chat.composer.insert, glyphs=app.chat.glyphs
+    )
     screen.note(31, 93)
     app.push_screen(screen)
-    await until(pilot, lambda: screen.has_class("-seen") and "31 of 93" in screen_text(pilot))
+    await until(pilot, lambda: "31 of 93" in screen_text(pilot))
 
 
 async def unfinished_dialog(app: LocalAgentApp, pilot: Pilot[Any]) -> None:

@@ -148,7 +148,7 @@ async def test_whoever_leaves_stops_what_is_put_back(home: Path, server: OllamaS
             stopped.append("at the file at hand")
             return "done"
 
-        chat.screen.run_worker(travelling.while_shown(work))
+        chat.screen.run_worker(travelling.while_shown("Working", work))
         await until(chat.pilot, lambda: isinstance(chat.app.screen, RestoringScreen))
         await chat.leave()
     assert stopped == ["at the file at hand"]

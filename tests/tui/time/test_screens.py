@@ -142,18 +142,19 @@ async def test_files_are_scrolled_through_and_looked_at() -> None:
 
 
 async def test_a_restore_that_is_over_at_once_shows_nothing_and_a_long_one_is_stopped() -> None:
-    stop = asyncio.Event()
-    shown = RestoringScreen("Putting files back", stop)
+    stop, typed = asyncio.Event(), list[str]()
+    shown = RestoringScreen("Putting files back", stop, typed.append)
     shown.end()
     app = Stage(shown)
     async with app.run_test(size=(30, 12)) as pilot:
         await until(pilot, lambda: app.screen is not shown)
-    shown = RestoringScreen("Putting files back", stop, glyphs=ASCII)
+    shown = RestoringScreen("Putting files back", stop, typed.append, glyphs=ASCII)
     app = Stage(shown)
     async with app.run_test(size=(30, 12)) as pilot:
         shown.note(3, 4_000)
         await until(pilot, lambda: "3 of 4,000 files" in screen_text(pilot))
-        await pilot.press("escape")
+        await pilot.press("h", "space", "i", "escape")
+        assert typed == ["h", " ", "i"]
         await until(pilot, lambda: "stopping" in screen_text(pilot) and stop.is_set())
         shown.end()
         await until(pilot, lambda: app.screen is not shown)
