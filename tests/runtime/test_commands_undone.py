@@ -17,6 +17,7 @@ COMMANDS = [
     "rm -r folder && chmod 700 run.sh && sed -i s/two/deux/ windows.txt",
     "mv data/old.txt made/ && rmdir data && ln -s made/old.txt old",
     "rm -r made old && touch -r app.py t && printf 'count = 3\\n' > app.py && touch -r t app.py && rm t",
+    r"printf one > $'bad\xff' && printf two > 'a [b] name' && mv $'bad\xff' $'worse\xfe'",
     "rm doomed.txt && mkdir doomed.txt && echo inside > doomed.txt/file && printf '\\377\\0' > untouched.bin",
 ]
 

@@ -385,6 +385,16 @@ def test_another_file_system_is_not_looked_into() -> None:
     assert not found.could_see("shm/new")
 
 
+def test_the_model_is_told_little_of_long_names() -> None:
+    long = [FileChange(f"{number}" + "\u6f22" * 60, "created", "", "1") for number in range(3)]
+    short = [FileChange("a.py", "changed", "1", "2"), FileChange("b", "removed", "1", "")]
+
+    assert Traces(tuple([*short, *long])).line.startswith("[changed: a.py, b (removed) and 3 more]")
+    assert Traces(tuple(long)).line.endswith(" and 2 more]")
+    assert all(len(Traces((each,)).line.encode()) < 260 for each in long)
+    assert Traces().line == ""
+
+
 def test_a_second_look_reads_and_decides_only_what_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
