@@ -20,7 +20,7 @@ from local_agent.domain.text import one_line
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.quantities import counted
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
-from local_agent.tui.tools.changes import about, growth, missed
+from local_agent.tui.tools.changes import about, growth, unseen
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.row_list import Row, RowList, fit, fit_right
 
@@ -76,11 +76,11 @@ class ChangesScreen(Screen[None]):
             self._say(str(error), "$text-error")
             return
         self._files = changed_files(executions)
-        counts = [counted(len(self._files), "file") if self._files else "", missed(executions)]
+        counts = [counted(len(self._files), "file") if self._files else "", *unseen(executions)]
         asides = "".join(f" {self._glyphs.dot} {words}" for words in counts if words)
         self._heading.update(Content.assemble(("Changed files", "bold"), (asides, "$text-muted")))
         if not self._files:
-            self._say("Nothing of this session has changed a file, as far as is known.", "$text-muted")
+            self._say("Nothing of this session has changed a file that is not ignored.", "$text-muted")
             return
         self.row_list.set_options(self._option(file) for file in self._files)
         self.row_list.highlighted = 0

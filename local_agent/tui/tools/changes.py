@@ -28,11 +28,13 @@ def note_of(execution: Execution) -> str:
     return _NOT_SCANNED if told else ""
 
 
-def missed(executions: Iterable[Execution]) -> str:
-    """How many commands nobody looked after; empty for none."""
-    receipts = (each.receipt for each in executions)
-    count = sum(each is not None and each.unscanned.startswith(_NOT_SCANNED) for each in receipts)
-    return f"{counted(count, 'command')} not scanned" if count else ""
+def unseen(executions: Iterable[Execution]) -> Iterator[str]:
+    """What commands may have done unseen; nothing where none ran."""
+    receipts = [each.receipt for each in executions if each.tool == "bash" and each.receipt is not None]
+    if count := sum(each.unscanned.startswith(_NOT_SCANNED) for each in receipts):
+        yield f"{counted(count, 'command')} not scanned"
+    if receipts:
+        yield "ignored files are not looked at"
 
 
 def lines_of(execution: Execution) -> Iterator[str]:
