@@ -88,7 +88,8 @@ async def test_what_is_dropped_on_screen_is_not_sent_any_more(home: Path, server
         )
         await chat.pilot.press("up", "x")
         await until(chat.pilot, lambda: "dropped" in screen_text(chat.pilot))
-        await chat.pilot.press("escape")
+        await chat.pilot.press("c")
+        await until(chat.pilot, lambda: "too little here" in screen_text(chat.pilot))
         await chat.send("third")
         await chat.answered(3)
         assert chat.questions == ["first secret", "second", "third"]
