@@ -9,7 +9,7 @@ from local_agent.domain.entries import Kind, TurnStatus
 from local_agent.domain.errors import StoreError
 from local_agent.domain.handles import new_handle
 from local_agent.domain.sessions import SessionInfo
-from local_agent.store import branches, entries, sessions
+from local_agent.store import branches, entries, measures, sessions
 from local_agent.store.clock import utc_now
 from local_agent.store.models import EntryRow, HeadMoveRow, SessionRow, TurnRow
 
@@ -31,7 +31,7 @@ def fork(db: Session, handle: str, title: str, at: int | None = None) -> Session
         )
     if at is not None:
         place = _settled_place(db, parent.id, at)
-        return insert(db, parent, place, title, turns=_turns_to(db, place))
+        return insert(db, parent, place, title, turns=measures.turns(db, place))
     leaf = settled_leaf(db, parent)
     if parent.head is None:
         raise StoreError(
@@ -108,10 +108,6 @@ def _settled_place(db: Session, session_id: int, entry_id: int) -> int:
     if turn is not None and turn.status == TurnStatus.RUNNING:
         raise StoreError("That turn is not over yet.", "Fork once it is, or from an earlier message.")
     return node.id
-
-
-def _turns_to(db: Session, leaf: int) -> int:
-    return sum(node.kind in (Kind.QUESTION, Kind.COMMAND) for node in entries.walk(db, leaf))
 
 
 def _free_handle(db: Session) -> str:

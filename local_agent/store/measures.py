@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Kind
 from local_agent.domain.ledger import TERMINAL
 from local_agent.store import entries
 from local_agent.store.models import EntryRow, ExecutionEventRow, ExecutionRow, HeadMoveRow
+from local_agent.store.salvage import or_without
 
-COUNTED = frozenset({Kind.QUESTION, Kind.COMMAND, Kind.ASSISTANT})
+_PATH = """
+    WITH RECURSIVE path (id, parent, kind) AS (
+        SELECT id, parent, kind FROM entries INDEXED BY entries_path WHERE id = :leaf
+        UNION ALL
+        SELECT e.id, e.parent, e.kind
+        FROM path JOIN entries AS e INDEXED BY entries_path ON e.id = path.parent
+        WHERE e.id < path.id
+    )
+"""
+ASKED = frozenset({Kind.QUESTION, Kind.COMMAND})
+COUNTED = ASKED | {Kind.ASSISTANT}
 
 
 def messages(db: Session, leaf: int | None) -> int:
@@ -22,7 +33,19 @@ def messages(db: Session, leaf: int | None) -> int:
     found = db.scalar(noted.limit(1))
     if found is not None:
         return found
-    return sum(node.kind in COUNTED for node in entries.walk(db, leaf))
+    return _count(db, leaf, COUNTED)
+
+
+def turns(db: Session, leaf: int) -> int:
+    """Questions and commands on the path to ``leaf``; reads all of it, on an index."""
+    return _count(db, leaf, ASKED)
+
+
+def _count(db: Session, leaf: int, kinds: frozenset[Kind]) -> int:
+    listed = ", ".join(f"'{kind}'" for kind in sorted(kinds))
+    query = text(f"{_PATH} SELECT count(*) FROM path WHERE kind IN ({listed})")
+    found: int | None = or_without(lambda: db.scalar(query, {"leaf": leaf}), None)
+    return sum(node.kind in kinds for node in entries.walk(db, leaf)) if found is None else found
 
 
 def ledger_number_at(db: Session, entry_id: int, session_id: int) -> int | None:
