@@ -15,7 +15,7 @@ KEPT = 0.25
 """Of the window, what the newest turns may take that stay."""
 LAST_KEPT = 0.5
 """Of the window, what the last one may take by itself."""
-WELL_UNDER = 0.6
+WELL_UNDER = 0.65
 """Of the window, what a request may take afterwards while anything is left that can leave."""
 WORTH_IT = 16
 """At least this part of the window has to be gained, or it would be done again with every question."""
@@ -24,6 +24,8 @@ MOST_SUMMARY = 1024
 SUMMARY_SHARE = 8
 """A summary takes this part of the window at most."""
 _LEAST_SUMMARY = 48
+_LEAST_ASKED_FOR = 64
+"""Tokens that the person's own wish has to gain."""
 
 _TYPED = (Kind.QUESTION, Kind.COMMAND)
 _COUNTED = (*_TYPED, Kind.ASSISTANT)
@@ -76,7 +78,7 @@ def choose(
     count = _newest_that_fit(recent, window)
     while count and beside + room + _staying(older, recent, count) > window * WELL_UNDER:
         count -= 1
-    least = 1 if asked_for or needed else window // WORTH_IT
+    least = 1 if needed else _LEAST_ASKED_FOR if asked_for else window // WORTH_IT
     for kept in dict.fromkeys((count, min(count, 1), 0)) if asked_for else (count,):
         cut = _cut(facing, older, recent, kept, room, summary)
         if cut is not None and cut.gain >= least:

@@ -49,6 +49,16 @@ def read_note(context: str) -> SummaryNote:
     return note
 
 
+def heading(note: SummaryNote, *, by_program: bool, to: str = "->") -> str:
+    """What a summary stands for, in one line without a stop."""
+    line = "Earlier turns summarised" + (" by the program" if by_program else "")
+    if note.left:
+        line += f": {note.left:,} {'message' if note.left == 1 else 'messages'} left the window"
+    if note.tokens_after:
+        line += f", {note.tokens_before:,} {to} {note.tokens_after:,} tokens"
+    return line
+
+
 def _ranges(text: str) -> tuple[tuple[int, int], ...]:
     pairs = (part.split("-") for part in text.split())
     return tuple((int(first), int(last)) for first, last in pairs)

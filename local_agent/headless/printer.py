@@ -7,8 +7,12 @@ from collections.abc import Callable, Sequence
 from local_agent.domain.attached import Attached, read_back
 from local_agent.domain.events import (
     ApprovalAsked,
+    Compacted,
+    CompactionFailed,
     Event,
     Notice,
+    Phase,
+    PhaseChanged,
     ReplyRecorded,
     SavedAgain,
     SavingFailed,
@@ -19,6 +23,7 @@ from local_agent.domain.events import (
     TurnStarted,
 )
 from local_agent.domain.ledger import Execution
+from local_agent.domain.summaries import heading, read_note
 from local_agent.domain.text import GrowingText, normalise, one_line, without_invisible
 from local_agent.headless.receipt import Receipt
 
@@ -104,8 +109,12 @@ def _said_of(event: Event) -> Sequence[str]:
             return (text,)
         case Silence(note=note) if note:
             return (note,)
-        case TurnFailed(line=line, hint=hint):
-            return (f"{line} {hint}",)
+        case TurnFailed(line=line, hint=hint) | CompactionFailed(line=line, hint=hint):
+            return (f"{line} {hint}".rstrip(),)
+        case PhaseChanged(phase=Phase.COMPACTING):
+            return ("Summarising earlier turns, to make room in the context window.",)
+        case Compacted(summary=summary, mechanical=mechanical):
+            return (f"{heading(read_note(summary.context), by_program=mechanical)}.",)
         case _:
             return ()
 

@@ -8,6 +8,7 @@ from local_agent.domain import ledger
 from local_agent.domain.entries import TurnStatus, Usage
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.events import (
+    Compacted,
     Event,
     ReplyRecorded,
     SavedAgain,
@@ -62,6 +63,8 @@ class Receipt:
     calls: list[CallMade] = field(default_factory=list)
     refused: int = 0
     """Calls that were refused because nobody could be asked."""
+    summarised: int = 0
+    """Earlier messages that left the context window for a summary."""
     usage: Usage | None = None
     window: int | None = None
     error: Failure | None = None
@@ -94,6 +97,8 @@ class Receipt:
         match event:
             case ReplyRecorded():
                 self.text = self.thinking = ""
+            case Compacted(left=left):
+                self.summarised += len(left)
             case ToolFinished(execution=execution):
                 self.calls.append(_call_made(execution))
             case _:

@@ -11,12 +11,11 @@ from textual.content import Content
 from textual.reactive import reactive
 
 from local_agent.domain.entries import Entry, Origin
-from local_agent.domain.summaries import read_note
+from local_agent.domain.summaries import heading, read_note
 from local_agent.domain.text import one_line, sanitise
 from local_agent.domain.tree import words_of
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.lines import Line, decoration, indented, wrap
-from local_agent.tui.look.quantities import counted
 from local_agent.tui.widgets.lines_view import LinesView
 
 LISTED = 200
@@ -55,13 +54,7 @@ class Summary(LinesView, can_focus=True):
     @property
     def heading(self) -> str:
         """What it says while it is folded."""
-        note = self._note
-        parts = ["Earlier turns summarised" + (" by the program" if self._by_program else "")]
-        if note.left:
-            parts.append(f": {counted(note.left, 'message')} left the window")
-        if note.tokens_after:
-            parts.append(f", {note.tokens_before:,} {self._glyphs.to} {note.tokens_after:,} tokens")
-        return "".join(parts)
+        return heading(self._note, by_program=self._by_program, to=self._glyphs.to)
 
     def lines_for(self, width: int) -> Sequence[Line]:
         if self._cached[:2] != (width, self.opened):
@@ -84,8 +77,8 @@ class Summary(LinesView, can_focus=True):
     def _lines(self, width: int) -> list[Line]:
         sign = self._glyphs.opened if self.opened else self._glyphs.closed
         rows = wrap(Content.styled(f"{self.heading} {sign}", "$text-muted"), width - 2)
-        heading = [replace(decoration(row.content.plain, "$text-muted"), joint="") for row in rows]
-        lines = indented(heading, Content.styled(f"{self._glyphs.dot} ", "$text-muted"), Content("  "))
+        plain = [replace(decoration(row.content.plain, "$text-muted"), joint="") for row in rows]
+        lines = indented(plain, Content.styled(f"{self._glyphs.dot} ", "$text-muted"), Content("  "))
         if not self.opened:
             return lines
         bar = Content.styled(f"{self._glyphs.side_bar} ", "$text-muted")
