@@ -44,6 +44,8 @@ def test_every_promised_command_is_there_in_any_letter_case(name: str) -> None:
         ("/rename Polish the page", ["Polish", "the", "page"]),
         ('/rename "Polish  the page"', ["Polish  the page"]),
         (r"/rename it\'s $HOME *.py ~ `date`", ["it's", "$HOME", "*.py", "~", "`date`"]),
+        ("/rename before Bob's own change, it's his", ["before", "Bob's", "own", "change,", "it's", "his"]),
+        ("""/rename "Bob's own" 'a b'""", ["Bob's own", "a b"]),
         ("/model qwen3:4b", ["qwen3:4b"]),
         ("/model", []),
     ],

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Handler = Callable[..., Awaitable[None]]
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*)?(?=\s|$)")
+_APOSTROPHE = re.compile(r'"(?:\\.|[^"\\])*"|(?<=[^\W\d_])(\')(?=[^\W\d_])')
+"""One between letters, outside of double quotes: ``Bob's`` begins no quotation."""
 
 
 Completer = Callable[..., Awaitable[Sequence[str]]]
@@ -94,7 +96,7 @@ class CommandTable:
         if match is None or command is None:
             raise UsageError(f"There is no command /{one_line(name, 40)}.", self._offer(name))
         try:
-            arguments = shlex.split(line.strip()[match.end() :])
+            arguments = _words(line.strip()[match.end() :])
         except ValueError:
             raise UsageError("A quote is left open.", f"Usage: {command.usage}") from None
         if len(arguments) < command.least or (command.most is not None and len(arguments) > command.most):
@@ -145,6 +147,11 @@ class CommandTable:
 def is_command(text: str) -> bool:
     """True for ``/word`` alone or before white space; ``/etc/hosts`` is no command."""
     return _COMMAND.match(text.strip()) is not None
+
+
+def _words(text: str) -> list[str]:
+    """Words as a shell splits them; raises ``ValueError`` for a quote that is left open."""
+    return shlex.split(_APOSTROPHE.sub(lambda found: "\\'" if found[1] else found[0], text))
 
 
 def _counts(handler: Handler) -> tuple[int, int | None]:
