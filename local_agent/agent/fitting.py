@@ -52,9 +52,10 @@ class Fitting:
         """That the requests are sent with."""
 
     def shrink(self) -> bool:
-        """Go on in the smaller window, once and said; False where there is none."""
+        """Go on in the smaller window, once and said; False where there is none, or this one has fitted."""
         smaller = self._plan.smaller_window
-        if smaller is None or smaller >= self.window:
+        fitted = self._measuring.answered(self._plan.measured_as, self.window)
+        if smaller is None or smaller >= self.window or fitted:
             return False
         self._emit(Notice(sentences.smaller_window(self._plan.model, self.window, smaller)))
         self.window = smaller

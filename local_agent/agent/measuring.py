@@ -35,6 +35,8 @@ class Measuring:
         self.last: Sent | None = None
         self.counted: int | None = None
         """What the server counted for ``last``."""
+        self._answered: set[tuple[str, int]] = set()
+        """Models with the windows that they have answered in."""
         self._breaks: deque[PrefixBreak] = deque(maxlen=BREAKS)
         self._at_least = 0
         """What a count of all of ``last`` can't be below."""
@@ -51,6 +53,10 @@ class Measuring:
     def knows(self, model: str) -> bool:
         """Whether a server has counted anything for ``model``."""
         return self.calibration.known(model)
+
+    def answered(self, model: str, window: int) -> bool:
+        """Whether the model has answered here with this window: then it fits into memory."""
+        return (model, window) in self._answered
 
     def note(self, request: Sent, turn_id: int) -> None:
         """A request goes out now."""
@@ -71,7 +77,10 @@ class Measuring:
         before 0.30), and teaches nothing. Where it may not be of the ``whole`` request, because the server
         cuts what is too long, nothing is learned from it that is below our own estimate.
         """
-        if self.last is None or not counted or counted < self._at_least:
+        if self.last is None:
+            return
+        self._answered.add((self.last.model, self.last.window))
+        if not counted or counted < self._at_least:
             return
         self.counted = counted
         self.calibration.learn(

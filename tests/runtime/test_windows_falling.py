@@ -15,7 +15,7 @@ from local_agent.domain.entries import TurnStatus
 from local_agent.domain.events import Event, Notice, TurnEnded
 from local_agent.runtime.conversation import Conversation
 from tests.runtime.opened import events_of, opened, settings_for
-from tests.support.ollama_server import ModelSpec, OllamaServer
+from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, error
 
 SPILLS = ModelSpec("llama3.2:3b", size=2_000, most_window=8_192)
 """With more context than that it lies in the GPU's memory in part only."""
@@ -116,3 +116,14 @@ async def test_a_model_that_no_window_makes_fit_ends_the_turn(
     assert ended.stop_reason == "no_memory"
     assert len(server.chats) == (2 if set_window is None else 1)
     assert not (home / "runtime-preferences.json").exists()
+
+
+async def test_a_window_that_was_answered_in_stays_whatever_the_machine_is_short_of(
+    home: Path, server: OllamaServer
+) -> None:
+    server.models = {SPILLS.name: replace(SPILLS, most_window=0)}
+    server.script("Hi.", Turn(error(NO_MEMORY)), "Hi.")
+    async with opened(home, server.url) as runtime:
+        conversation = runtime.new_conversation()
+        assert [said(await ask(conversation)) for _ in range(3)] == [[], [], []]
+    assert windows(server) == [16_384] * 3
