@@ -232,7 +232,7 @@ async def test_a_card_opens_by_key_and_click_and_is_read_whole(home: Path) -> No
     async with turn(home) as (chat, view):
         await play(view, told([BASH], [TEXTS[2]]))
         (card,) = cards(chat)
-        await chat.pilot.press("tab")
+        await chat.pilot.press("tab", "tab")  # past the question
         assert card.has_focus
         await chat.pilot.press("enter")
         await until(chat.pilot, lambda: "FAILED tests" in screen_text(chat.pilot))
@@ -249,7 +249,7 @@ async def test_a_whole_output_that_was_dropped_is_said_to_be_gone(home: Path) ->
     dropped = replace(BASH, receipt=replace(BASH.receipt, output="ab" * 32))
     async with turn(home) as (chat, view):
         await play(view, told([dropped], [TEXTS[2]]))
-        await chat.pilot.press("tab", "v")
+        await chat.pilot.press("tab", "tab", "v")
         await until(chat.pilot, lambda: isinstance(chat.app.screen, ViewerScreen))
         said = "The whole output is not there. This is what the model read of it:"
         await until(chat.pilot, lambda: said in screen_text(chat.pilot))
