@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +39,7 @@ from tests.support.ollama_server import (
     RequestRecord,
     Turn,
     When,
+    call,
     done,
     gate,
     http,
@@ -305,3 +307,50 @@ async def test_again_and_again_the_summary_holds_the_earlier_one_and_no_request_
         assert not any(chat.dropped or chat.reloaded for chat in server.chats)
         kinds = [entry.kind for entry in (await conversation.tail(200)).entries]
         assert kinds.count(Kind.SUMMARY) == len(made) and kinds.count(Kind.QUESTION) == 30
+
+
+async def test_a_summary_that_can_not_be_stored_changes_nothing(home: Path, server: OllamaServer) -> None:
+    async with talking(home, server, 4) as (runtime, conversation):
+        before = await conversation.tail(100)
+        server.script(Turn("Of 1 to 3.", when=ASKS_FOR_SUMMARY))
+        with closing(sqlite3.connect(runtime.paths.database)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            compacting = asyncio.create_task(events_of(conversation.compact()))
+            while not compacting.done():
+                await conversation.save_at_last()  # from now on no lock is waited for
+                await asyncio.wait({compacting}, timeout=0.02)
+            assert "locked" in one(compacting.result(), CompactionFailed).line
+            other.rollback()
+        assert await conversation.tail(100) == before
+        server.script("Five.")
+        await ask(conversation, "Question 5?")
+        assert "Question 1?" in sent(server)
+
+
+async def test_a_model_with_tools_is_asked_with_the_same_tools_and_without_thinking(
+    home: Path, server: OllamaServer
+) -> None:
+    server.models = {
+        "qwen3:4b": ModelSpec("qwen3:4b", ("completion", "tools", "thinking"), "qwen3", size=2_000)
+    }
+    async with opened(home, "", settings=narrow(server.url, 8192), model="qwen3:4b") as runtime:
+        conversation = runtime.new_conversation()
+        conversation.set_thinking(True)
+        server.script(
+            Turn(call("ls", {"path": "."})), f"Nothing there. {LONG * 2}",
+            Turn(call("ls", {"path": "."}), when=ASKS_FOR_SUMMARY), "Two.",
+        )  # fmt: skip
+        await ask(conversation, "Look around.")
+        compacted: Compacted = one(await events_of(conversation.compact("the folder")), Compacted)
+        assert compacted.mechanical and compacted.summary.kept_from is None
+        (error,) = await conversation.errors()
+        assert "it called a tool" in error.line
+        asking, before = server.chats[-1], server.chats[-2]
+        assert asking.body["tools"] == before.body["tools"]
+        assert (before.body["think"], asking.body["think"]) == (True, False)
+        assert "is about: the folder" in messages(asking)[-1]["content"]
+        assert len(server.chats) == 3, "nothing of what it called is run"
+        await ask(conversation, "And now?")
+        assert [message["role"] for message in messages(server.chats[-1])] == ["system", "user"]
+        assert "Mode: NORMAL" in sent(server), "told again, because what told it has left"
+        assert not any(chat.reloaded for chat in server.chats)
