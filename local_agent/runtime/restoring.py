@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
-from local_agent.domain.errors import LocalAgentError
+from local_agent.domain.errors import LeaseLost, LocalAgentError, StoreError
 from local_agent.domain.ledger import EventKind, Execution, Receipt
 from local_agent.domain.restoring import (
     FilePlan,
@@ -32,6 +32,8 @@ _STATUS = {
     EventKind.CANCELLED: ResultStatus.CANCELLED,
 }
 _LOST = "What this restore was to do can't be read any more."
+_LOOK_SECONDS = 0.2
+"""How soon is seen that another process has taken the session over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Restoring:
             )
             return await self._end(execution, ended, began)
 
-        return await _whole(work)
+        return await self._whole(work)
 
     async def unfinished(self, session_id: int) -> Unfinished | None:
         """A restore of a session that began and has no end, and how far it came."""
@@ -114,7 +116,7 @@ class Restoring:
             # Cut off, it stays unfinished.
             return execution if cut_off.is_set() else await self._end(execution, ended, began)
 
-        return await _whole(work)
+        return await self._whole(work)
 
     async def take_back(self, unfinished: Unfinished) -> Execution:
         """Put back what it has changed, and write its end: what can't be put back stays changed by it."""
@@ -135,7 +137,39 @@ class Restoring:
             held = await self._journal.saved()
             return await held.take_back_restore(execution, receipt, changes)
 
-        return await _whole(work)
+        return await self._whole(work)
+
+    async def _whole(self, work: Callable[[asyncio.Event], Coroutine[None, None, Execution]]) -> Execution:
+        """Work to its end. Who is cancelled meanwhile sets the event and still waits: what a thread has begun
+        can't be left alone, and what it did has to be written down. So does a session that is taken over: two
+        processes must not put its files back at once.
+        """
+        cut_off = asyncio.Event()
+        working = asyncio.create_task(work(cut_off))
+        watching = asyncio.create_task(self._watch(cut_off))
+        try:
+            ended = await asyncio.shield(working)
+            if watching.done():
+                raise watching.result()
+            return ended
+        except asyncio.CancelledError:
+            cut_off.set()
+            await asyncio.wait((working,))
+            raise
+        finally:
+            watching.cancel()
+
+    async def _watch(self, cut_off: asyncio.Event) -> LeaseLost:
+        """Set the event once the session is another process's."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            try:
+                await (await self._journal.saved()).require_held()
+            except LeaseLost as lost:
+                cut_off.set()
+                return lost
+            except StoreError:
+                continue  # What can't be read now is read the next time.
 
     async def _tidied(self, execution: Execution) -> Unfinished:
         """How far it has come; the temporary file that it may have left is taken away."""
@@ -159,20 +193,6 @@ class Restoring:
         held = await self._journal.saved()
         changes = [change_of(step) for step in done]
         return await held.end_restore(execution, kind, _receipt(kind, ended, began), changes)
-
-
-async def _whole(work: Callable[[asyncio.Event], Coroutine[None, None, Execution]]) -> Execution:
-    """Work to its end. Who is cancelled meanwhile sets the event and still waits: what a thread has begun
-    can't be left alone, and what it did has to be written down.
-    """
-    cut_off = asyncio.Event()
-    working = asyncio.create_task(work(cut_off))
-    try:
-        return await asyncio.shield(working)
-    except asyncio.CancelledError:
-        cut_off.set()
-        await asyncio.gather(working, return_exceptions=True)
-        raise
 
 
 def _any_set(*events: asyncio.Event | None) -> bool:

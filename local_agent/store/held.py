@@ -104,6 +104,10 @@ class HeldSession(HeldCalls, HeldMoves):
         await self._change("session.rename", title=title, title_source="person")
         self.info = replace(self.info, title=title, title_source="person")
 
+    async def require_held(self) -> None:
+        """Raise ``LeaseLost`` once the session is another process's."""
+        await self._gateway.read(lambda db: leases.require(db, self._lease))
+
     async def release(self) -> None:
         """Let the session go, in a second at most.
 
