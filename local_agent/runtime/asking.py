@@ -190,9 +190,12 @@ class Asking:
 
     async def _compacted(self, focus: str) -> AsyncGenerator[Event, None]:
         self.require_idle()
+        before = self.head
+        if before is None:
+            raise UsageError("There is nothing here to summarise.", "Ask something first.")
         self.busy = True
         try:
-            plan = await unless_stopped(self._planner.plan("", self.head, ""), self._stop)
+            plan = await unless_stopped(self._planner.plan("", before, ""), self._stop)
             if plan is None:
                 return
             if plan.refusal is not None:
