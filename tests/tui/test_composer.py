@@ -59,18 +59,31 @@ async def test_the_composer_grows_to_a_third_of_the_height(home: Path, server: O
 
 async def test_a_large_paste_is_folded_and_sent_whole(home: Path, server: OllamaServer) -> None:
     server.script("ok")
-    text = "\n".join(f"line {number}" for number in range(40_000)) + "\x00\x1b[31m\u202eend"
+    text = "\n".join(f"line {number}" for number in range(4_000)) + "\x00\x1b[31m\u202eend"
     async with chatting(home, server.url) as chat:
         await chat.ready()
         await chat.type("look: ")
         await paste(chat, text)
-        assert chat.screen.composer.text == "look: [pasted #1: 40000 lines]"
+        assert chat.screen.composer.text == "look: [pasted #1: 4000 lines]"
         await chat.pilot.press("enter")
         await until(chat.pilot, lambda: chat.questions)
         assert chat.questions == [f"look: {text}"]
         await until(chat.pilot, lambda: not chat.screen.busy)
         stored = await chat.screen.conversation.tail()
         assert stored.entries[0].text == f"look: {text}"
+
+
+async def test_a_paste_that_no_window_holds_is_refused_and_kept(home: Path, server: OllamaServer) -> None:
+    text = "\n".join(f"line {number}" for number in range(40_000))
+    async with chatting(home, server.url) as chat:
+        await chat.ready()
+        await paste(chat, text)
+        await chat.pilot.press("enter")
+        await until(chat.pilot, lambda: "The question is too long" in screen_text(chat.pilot))
+        await until(chat.pilot, lambda: not chat.screen.busy)
+        assert not server.chats and chat.screen.conversation.info is None
+        await chat.pilot.press("up")
+        assert chat.screen.pane.prompt.text == text
 
 
 async def test_a_short_paste_with_tabs_is_pasted_as_it_is(home: Path, server: OllamaServer) -> None:
