@@ -139,7 +139,7 @@ class Compacting:
         except LocalAgentError as error:
             await self._note(plan, error.line, error.raw)
             line = f"Earlier turns were not summarised. {error.line}"
-            events.put_nowait(CompactionFailed(line, error.hint))
+            events.put_nowait(CompactionFailed(line, _way_out(error.hint)))
         finally:
             events.put_nowait(None)
 
@@ -292,6 +292,11 @@ def _next(path: Sequence[Entry], text: str, plan: TurnPlan | None) -> Entry:
         context=plan.context if plan is not None else "",
         pictures=plan.pictures if plan is not None else (),
     )
+
+
+def _way_out(hint: str) -> str:
+    """What helps where it is no turn that failed: of a summary nothing is kept."""
+    return hint.removeprefix("What arrived is kept. ").replace("/retry", "/compact")
 
 
 def _leaf(path: Sequence[Entry]) -> int:

@@ -189,7 +189,8 @@ async def test_a_server_that_fails_changes_nothing_and_the_question_is_asked_all
         before = await conversation.tail(100)
         server.script(Turn(http(500, {"error": "out of luck"}), when=ASKS_FOR_SUMMARY), "Six.")
         events = await ask(conversation, "Question 6?")
-        assert "Earlier turns were not summarised." in one(events, CompactionFailed).line
+        failed = one(events, CompactionFailed)
+        assert "Earlier turns were not summarised." in failed.line and failed.hint.endswith("/compact.")
         assert one(events, TurnEnded).status is TurnStatus.SETTLED
         after = await conversation.tail(100)
         assert after.entries[:10] == before.entries and len(after.entries) == 12
@@ -251,10 +252,11 @@ async def test_pinned_turns_stay_word_for_word_and_dropped_ones_are_in_neither(
             server.script(f"Answer {number}. {LONG}")
             await ask(conversation, f"Question {number}?")
         server.script(Turn("The second summary.", when=ASKS_FOR_SUMMARY), "Ten.")
-        assert one(await events_of(conversation.compact()), Compacted)
+        weight = one(await events_of(conversation.compact()), Compacted).tokens_after
         handle = conversation.handle
     async with opened(home, "", settings=narrow(server.url, 4096), model="tiny:1b") as runtime:
         conversation = await runtime.resume(handle)
+        assert conversation.used_tokens == weight
         await ask(conversation, "Question 10?")
         assert "Question 1?" in sent(server) and "Answer 1." in sent(server)
         assert "The second summary." in sent(server) and "The first summary." not in sent(server)
