@@ -10,7 +10,7 @@ from pathlib import Path
 from local_agent.config.settings import Settings
 from local_agent.domain.approvals import Answer
 from local_agent.domain.drafts import Draft, Prompt
-from local_agent.domain.entries import Entry, ErrorRecord, Slice
+from local_agent.domain.entries import Entry, ErrorRecord, Kind, Slice
 from local_agent.domain.errors import StoreError, UsageError
 from local_agent.domain.events import Event
 from local_agent.domain.ledger import Execution, Pending
@@ -18,6 +18,7 @@ from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import ModelInfo, ServerState
 from local_agent.domain.modes import Mode
 from local_agent.domain.sessions import Holder, SessionInfo
+from local_agent.domain.summaries import read_note
 from local_agent.domain.thinking import Thinking
 from local_agent.domain.titles import given_title
 from local_agent.runtime.asking import HURRY_SECONDS, Asking
@@ -163,6 +164,9 @@ class Conversation:
         # A command of the person's own takes nothing of the window.
         if asked := [key for key, turn in tail.turns.items() if turn.usage.prompt_tokens is not None]:
             self._asking.weigh(tail.turns[max(asked)].usage)
+        if tail.entries and tail.entries[-1].kind is Kind.SUMMARY:
+            # Nothing was asked behind it yet.
+            self._asking.used_tokens = read_note(tail.entries[-1].context).tokens_after or None
 
     def ask(
         self,

@@ -94,8 +94,8 @@ class Summary(LinesView, can_focus=True):
             first = one_line(words_of(entry).strip().partition("\n")[0], _FIRST_LINE)
             calls = ", ".join(one_line(call.name, 40) for call in entry.calls)
             said = first or (f"called {calls}" if calls else "(pictures)" if entry.pictures else "")
-            mark = Content.styled(f"{self._sign(entry)} ", "$text-muted")
-            rows += indented(wrap(Content.styled(said, "$text-muted"), width - 2), mark, Content("  "))
+            row = Content.styled(f"{self._sign(entry)} {said}", "$text-muted")
+            rows.append(Line(row.truncate(max(width, 2), ellipsis=True)))
         return rows
 
     def _sign(self, entry: Entry) -> str:
