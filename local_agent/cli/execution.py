@@ -152,7 +152,7 @@ def _show(startup: Startup, found: Found, key: str, as_document: bool) -> None:
         if as_document:
             _print({"execution": looked, "uncertain": False})
         else:
-            say(_certain_line(looked))
+            say(_certain_line(looked, found.handle))
     elif as_document:
         _print(document(looked))
     else:
@@ -173,13 +173,16 @@ async def _known(info: SessionInfo, recovering: Recovering, key: str) -> Executi
     return found
 
 
-def _certain_line(execution: Execution) -> str:
+def _certain_line(execution: Execution, handle: str) -> str:
     what = one_line(f"{execution.tool} {execution.target}".strip(), 80)
     if execution.evidence is not None:
         from local_agent.agent.recovery import MEANING
 
         return f"Execution {execution.id} ({what}) was settled: {MEANING[execution.evidence.observation]}."
-    return f"Execution {execution.id} ({what}) is not uncertain: it is {execution.state}."
+    line = f"Execution {execution.id} ({what}) is not uncertain: it is {execution.state}."
+    if execution.entry_id or execution.ended:
+        return line
+    return f"{line} Its files are put back, or left, in the session: local-agent --resume {handle}"
 
 
 def _settle_one(startup: Startup, found: Found, key: str, evidence: Evidence) -> int:
