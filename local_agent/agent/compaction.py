@@ -42,7 +42,7 @@ class Cut:
     left: tuple[Entry, ...]
     """What is sent no more: questions, commands and replies, oldest first."""
     room: int
-    """Tokens that the summary may take."""
+    """Tokens that the summary should take at most."""
     gain: int
     """Tokens that a request weighs less afterwards, with a summary that takes all of its room."""
 
@@ -74,7 +74,7 @@ def choose(
     old = _kept_before(facing)
     recent = [turn for turn in turns if turn.entry.id >= old]
     older = [turn for turn in turns if turn.entry.id < old]
-    room = min(MOST_SUMMARY, window // SUMMARY_SHARE)
+    room = most_summary(window)
     count = _newest_that_fit(recent, window)
     while count and beside + room + _staying(older, recent, count) > window * WELL_UNDER:
         count -= 1
@@ -84,6 +84,11 @@ def choose(
         if cut is not None and cut.gain >= least:
             return cut
     return None
+
+
+def most_summary(window: int) -> int:
+    """Tokens that a summary may have in a window, or it is cut off."""
+    return max(1, min(MOST_SUMMARY, window // SUMMARY_SHARE))
 
 
 def _kept_before(facing: Sequence[Entry]) -> int:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from local_agent.agent.arriving import Emit
-from local_agent.agent.compaction import Cut, choose
+from local_agent.agent.compaction import Cut, choose, most_summary
 from local_agent.agent.fitting import most_tokens
 from local_agent.agent.plan import TurnPlan
 from local_agent.agent.shortening import trimmings
@@ -156,7 +156,9 @@ class Compacting:
                 continue
             try:
                 shown = await self._shown(asking.messages, plan) if whole else Shown(asking.messages)
-                reply = await summarise(self._planner.backend, asking.plan, shown, cut.room, emit, stop)
+                reply = await summarise(
+                    self._planner.backend, asking.plan, shown, most_summary(plan.window), emit, stop
+                )
             except ModelError as error:
                 if error.kind is ModelErrorKind.CONTEXT_OVERFLOW:
                     why, raw = "it did not fit", error.raw or error.line
@@ -186,11 +188,11 @@ class Compacting:
             messages = self._messages(plan, (*path, _next(path, instruction(cut.room, focus), None)))
             tokens = self._tokens(plan, messages, tools=True)
             margin = 1 if self._planner.measuring.knows(plan.measured_as) else _MARGIN
-            fits = tokens * margin + cut.room <= plan.window
+            fits = tokens * margin + most_summary(plan.window) <= plan.window
             return _Asking(asking, messages) if fits else None
         words = instruction(cut.room, focus, what="the conversation below")
         beside = (Message("system", READER), Message("user", words))
-        room = (plan.window - cut.room) / _MARGIN - self._tokens(plan, beside)
+        room = (plan.window - most_summary(plan.window)) / _MARGIN - self._tokens(plan, beside)
         told = transcript(_without_dropped(path), cut.left, _earlier(path), max(0, self._bytes(plan, room)))
         text = f"{words}\n\nThe conversation:\n\n{told}"
         return _Asking(replace(plan, think=think, tools=()), (beside[0], Message("user", text)))
