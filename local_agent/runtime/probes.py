@@ -17,7 +17,9 @@ from local_agent.agent.recovery import Seen
 from local_agent.domain.intended import files_of
 from local_agent.domain.ledger import Execution
 from local_agent.domain.tools import FOLDER
+from local_agent.objects.store import digest_of
 from local_agent.store.processes import this_process
+from local_agent.tools.changing.disk import link_content
 
 MOST_PATHS = 50_000
 MOST_SECONDS = 3.0
@@ -63,13 +65,13 @@ def look(executions: Sequence[Execution], workspace_root: str, leave_out: Path) 
 
 
 def digest_now(path: Path) -> str | None:
-    """SHA-256 of a regular file, ``FOLDER`` for a folder; empty where nothing is, None for anything else."""
+    """What a path holds, as changes note it (``FileState.digest``); None for what can't be read, or a pipe."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, ValueError):
-        return None
+        return _link_digest(path)
     digest = hashlib.sha256()
     try:
         mode = os.fstat(descriptor).st_mode
@@ -82,6 +84,13 @@ def digest_now(path: Path) -> str | None:
     finally:
         os.close(descriptor)
     return digest.hexdigest()
+
+
+def _link_digest(path: Path) -> str | None:
+    try:
+        return digest_of(link_content(None, str(path)))
+    except (OSError, ValueError):
+        return None
 
 
 def changed_since(root: Path, since: float, leave_out: Path) -> Changed:

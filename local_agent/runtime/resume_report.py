@@ -15,6 +15,7 @@ from local_agent.domain.changed import ChangedFile, changed_files
 from local_agent.domain.entries import ErrorRecord
 from local_agent.domain.errors import ModelErrorKind, StoreError
 from local_agent.domain.text import one_line
+from local_agent.domain.tools import UNKNOWN
 from local_agent.runtime.probes import digest_now
 
 if TYPE_CHECKING:
@@ -107,8 +108,9 @@ def _parts(since: Since, handle: str) -> Iterable[str]:
 
 
 def differing_now(files: Iterable[ChangedFile], root: Path) -> tuple[str, ...]:
-    """Names of those that do not hold what the session left in them."""
-    return tuple(file.path for file in files if digest_now(root / file.path) != file.after)
+    """Names of those that do not hold what the session left in them, as far as that is known."""
+    known = (file for file in files if file.after != UNKNOWN)
+    return tuple(file.path for file in known if digest_now(root / file.path) != file.after)
 
 
 def head_moves(root: Path, since: str) -> tuple[int, str]:

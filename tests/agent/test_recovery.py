@@ -138,7 +138,8 @@ def test_files_are_hashed_without_following_links_or_waiting_for_pipes(tmp_path:
     assert digest_now(tmp_path / "file") == hashlib.sha256(b"content\r\n").hexdigest()
     assert digest_now(tmp_path / "gone") == ""
     assert digest_now(tmp_path / "file" / "below") == ""
-    assert [digest_now(tmp_path / name) for name in ("link", "pipe", "")] == [None, None, FOLDER]
+    assert digest_now(tmp_path / "link") == hashlib.sha256(b"link to file").hexdigest()
+    assert [digest_now(tmp_path / name) for name in ("pipe", "")] == [None, FOLDER]
 
 
 def test_what_changed_since_is_seen_wherever_it_lies(tmp_path: Path) -> None:

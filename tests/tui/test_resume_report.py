@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from local_agent.domain.tools import UNKNOWN
 from local_agent.objects.store import digest_of
 from local_agent.runtime.resume_report import Since, head_moves, report
 from tests.support.cut_off import completed, cut_off
@@ -39,7 +40,9 @@ async def test_what_has_changed_is_told_once_it_has(home: Path, server: OllamaSe
     for name in names:
         (workspace / name).write_text("as it was left")
     left = digest_of(b"as it was left")
-    calls = [completed("write", {"path": name}, "ok", (name, "created", "", left)) for name in names]
+    (workspace / "link").symlink_to("kept.py")
+    there = [*((name, left) for name in names), ("link", digest_of(b"link to kept.py")), ("huge.bin", UNKNOWN)]
+    calls = [completed("write", {"path": name}, "ok", (name, "created", "", after)) for name, after in there]
     handle, _ = cut_off(home, workspace, calls)
 
     async with chatting(home, server.url, resume=handle) as chat:

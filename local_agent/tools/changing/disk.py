@@ -75,7 +75,7 @@ def state_of(folder: Folder, located: Located, *, hashed: bool = True) -> str:
         raise ToolFailed(words(error, located)) from error
 
 
-def link_content(parent: int, name: str) -> bytes:
+def link_content(parent: int | None, name: str) -> bytes:
     """What stands for the content of a link, which its state is the digest of; raises ``OSError``."""
     return b"link to " + os.fsencode(os.readlink(name, dir_fd=parent))
 
