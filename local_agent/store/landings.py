@@ -29,7 +29,7 @@ _MARKERS = {Mark.PIN: "the pin", Mark.DROP: "the leaving out", Mark.FREE: "the t
 
 
 def undo(db: Session, session_id: int) -> Landing:
-    """Raises ``UsageError`` where nothing is left to undo."""
+    """To before the step, also where it was done again; ``UsageError`` where nothing is left to undo."""
     last = moves.newest(db, session_id)
     top = moves.undo_top(last)
     move = moves.numbered(db, session_id, top) if top else None
@@ -39,8 +39,8 @@ def undo(db: Session, session_id: int) -> Landing:
     question = _question(db, step)
     return Landing(
         cause=Cause.UNDO,
-        entry_id=first.from_entry,
-        ledger_number=first.ledger_number,
+        entry_id=step.from_entry,
+        ledger_number=step.ledger_number,
         newest_move=last.number,
         what=_name(db, step, question),
         question=question,

@@ -73,7 +73,8 @@ class History:
     worker: Worker
     undoable: list[tuple[Moment, int]] = field(default_factory=list)
     """Each step that can be undone: what was before it, and how many outsiders had been there."""
-    redoable: list[tuple[Moment, int]] = field(default_factory=list)
+    redoable: list[tuple[Moment, int, tuple[Moment, int]]] = field(default_factory=list)
+    """Each step that was undone: what was before that, and what was before the step."""
     checkpoints: list[tuple[int, Moment, int]] = field(default_factory=list)
     outsiders: list[str] = field(default_factory=list)
     """The paths that somebody else changed, in order."""
@@ -163,7 +164,7 @@ class History:
         step = self.undoable.pop()
         await self.worker.undo(scope)
         await self.check(before, *step, scope)
-        self.redoable.append((before, outsiders))
+        self.redoable.append((before, outsiders, step))
 
     async def redo(self, scope: Scope) -> None:
         if not self.redoable:
@@ -171,11 +172,11 @@ class History:
                 await self.worker.conversation.time.redo()
             return
         before = await self.now()
-        moment, seen = self.redoable.pop()
+        moment, seen, step = self.redoable.pop()
         await self.worker.redo(scope)
         await self.check(before, moment, seen, scope)
-        # What is undone after a redo goes back to before the redo.
-        self.undoable.append((before, len(self.outsiders)))
+        # Whatever was moved, undone again it goes back to before the step.
+        self.undoable.append(step)
 
     async def switch(self, question: int) -> None:
         before, outsiders = await self.now(), len(self.outsiders)

@@ -53,7 +53,8 @@ class Model:
 
     head: int | None
     undo: list[Place] = field(default_factory=list)
-    redo: list[Place] = field(default_factory=list)
+    redo: list[tuple[Place, Place]] = field(default_factory=list)
+    """Where each step leads that was undone, and what undoes it again: always to before the step."""
     checkpoints: list[tuple[int, Place]] = field(default_factory=list)
 
     def went(self, ledger: int, to: int | None) -> None:
@@ -151,17 +152,19 @@ class Player:
 
     async def _along(self, name: str, scope: Scope, files: bool) -> None:
         look = self.store.undo_landing if name == "undo" else self.store.redo_landing
-        stack, other = self.model.undo, self.model.redo
-        if name == "redo":
-            stack, other = other, stack
-        if not stack:
+        model = self.model
+        if not (model.undo if name == "undo" else model.redo):
             with pytest.raises(UsageError, match=f"nothing to {name}"):
                 await look(self.held.info.id)
             return
         landing = await look(self.held.info.id)
-        place = stack.pop()
+        if name == "undo":
+            place = model.undo.pop()
+            model.redo.append((Place(model.head, await self.ledger()), place))
+        else:
+            place, step = model.redo.pop()
+            model.undo.append(step)
         assert (landing.entry_id, landing.ledger_number) == place
-        other.append(Place(self.model.head, await self.ledger()))
         await self._travel(landing, scope, files)
         if scope.moves_head:
             self.model.head = place.head
