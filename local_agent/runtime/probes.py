@@ -65,7 +65,7 @@ def look(executions: Sequence[Execution], workspace_root: str, leave_out: Path) 
 
 
 def digest_now(path: Path) -> str | None:
-    """What a path holds, as changes note it (``FileState.digest``); None for what can't be read, or a pipe."""
+    """What a path holds, as changes note it (``FileState.digest``); None for what can't be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
     except (FileNotFoundError, NotADirectoryError):

@@ -41,7 +41,7 @@ async def test_what_has_changed_is_told_once_it_has(home: Path, server: OllamaSe
         (workspace / name).write_text("as it was left")
     left = digest_of(b"as it was left")
     (workspace / "link").symlink_to("kept.py")
-    there = [*((name, left) for name in names), ("link", digest_of(b"link to kept.py")), ("huge.bin", UNKNOWN)]
+    there = [*((name, left) for name in names), ("link", digest_of(b"link to kept.py")), ("big", UNKNOWN)]
     calls = [completed("write", {"path": name}, "ok", (name, "created", "", after)) for name, after in there]
     handle, _ = cut_off(home, workspace, calls)
 
