@@ -7,6 +7,7 @@ something else has moved the head.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -216,7 +217,6 @@ class TimeTravel:
 
 
 _WORDS = {
-    Standing.CONFLICT: "kept (changed by somebody else since)",
     Standing.LOST: "left (what it held then is not kept)",
     Standing.BARRED: "left (not reachable)",
 }
@@ -247,4 +247,6 @@ def _line(journey: Journey, scope: Scope, files: Execution | None) -> str:
 
 def _stays(plan: FilePlan) -> list[str]:
     """What was never touched, and why."""
-    return [f"{len(found)} {words}" for each, words in _WORDS.items() if (found := plan.of(each))]
+    kept = Counter(path.note for path in plan.of(Standing.CONFLICT))
+    parts = [f"{count:,} kept ({why})" for why, count in kept.items()]
+    return parts + [f"{len(found):,} {words}" for each, words in _WORDS.items() if (found := plan.of(each))]

@@ -1,4 +1,4 @@
-"""What is done again and undone once more goes back to before the step, whatever the times before moved."""
+"""Steps undone a second time, and why files stay that an undo leaves."""
 
 from __future__ import annotations
 
@@ -39,3 +39,17 @@ async def test_a_workspace_that_a_command_removed_comes_back_once_there_is_a_fol
         await worker.redo(Scope.BOTH)
         done = await worker.undo(Scope.BOTH)
         assert "2 restored" in done.line and tree_of(worker.work) == before
+
+
+async def test_each_reason_for_which_something_stays_is_said(home: Path, server: OllamaServer) -> None:
+    async with opened(home, server.url, mode=Mode.AUTO, skip_approvals=True) as runtime:
+        worker = Worker(runtime.new_conversation(), server, home.parent / "work")
+        await worker.turn(
+            ("write", {"path": "new/made.txt", "content": "made"}), ("write", {"path": "b", "content": "b"})
+        )
+        (worker.work / "new/theirs.txt").write_text("theirs")
+        (worker.work / "b").write_text("theirs")
+        arrival = await worker.undo(Scope.BOTH)
+        assert "1 restored" in arrival.line
+        assert "1 kept (changed by somebody else since)" in arrival.line
+        assert "1 kept (something else lies in it)" in arrival.line
