@@ -84,7 +84,8 @@ class Restoring:
         """Carry out a restore that was begun a moment ago, and write its end.
 
         ``on_progress`` hears on the event loop how many of how many paths are over. After ``stop`` no further
-        path is begun: then, and when it is cancelled, it ends with what was done until then.
+        path is begun, and it ends with what was done until then. When it is cancelled, as by who leaves, it
+        stays unfinished, as after a kill: whoever comes back says what becomes of the rest.
         """
         began, loop = time.monotonic(), asyncio.get_running_loop()
 
@@ -96,7 +97,7 @@ class Restoring:
             ended = await self._put_back(
                 execution.id, _intent(execution).steps, tell, lambda: _any_set(cut_off, stop)
             )
-            return await self._end(execution, ended, began)
+            return execution if cut_off.is_set() else await self._end(execution, ended, began)
 
         return await self._whole(work)
 

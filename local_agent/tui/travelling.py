@@ -200,9 +200,9 @@ class Travelling:
             self._working = None
 
     async def halt(self) -> None:
-        """Whoever leaves puts no further file back, and waits for the end of that to be written."""
+        """Whoever leaves puts no further file back, and is asked about the rest on coming back."""
         if self._working is not None:
-            self._stop.set()
+            self._working.cancel()
             await asyncio.wait((self._working,), timeout=HALT_SECONDS)
 
     async def _say(self, line: str, *, troubled: bool) -> None:

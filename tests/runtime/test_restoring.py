@@ -1,4 +1,4 @@
-"""A restore that is stopped, cancelled, or can't be read any more ends, and tells what was done."""
+"""Restores that are stopped or can't be read any more end, and tell what was done; cancelled ones wait."""
 
 from __future__ import annotations
 
@@ -46,23 +46,25 @@ async def test_stopped_half_way_it_says_so_and_can_be_undone(tmp_path: Path) -> 
         assert execution is not None and execution.receipt is not None
         assert execution.state is EventKind.CANCELLED and "not done" in execution.receipt.summary
         assert 0 < len(execution.changes) < heard[0][1]
-        half = tree_of(root)
-        assert half not in (before, after)
+        assert tree_of(root) not in (before, after)
         await time.go(await time.redo(), Scope.BOTH)
         assert tree_of(root) == after
         await time.go(await time.undo(), Scope.BOTH)
-        assert tree_of(root) == half, "what was there before it was done again"
+        assert tree_of(root) == before, "also what was not done the first time"
 
 
-async def test_cancelled_it_waits_for_the_path_at_hand_and_writes_its_end(tmp_path: Path) -> None:
-    async with worked(tmp_path) as (conversation, root, _, after):
+async def test_cancelled_it_waits_for_the_path_at_hand_and_stays_unfinished(tmp_path: Path) -> None:
+    async with worked(tmp_path) as (conversation, root, before, after):
         time, begun = conversation.time, asyncio.Event()
         going = asyncio.create_task(time.go(await time.undo(), Scope.BOTH, lambda done, total: begun.set()))
         await begun.wait()
         going.cancel()
         with pytest.raises(asyncio.CancelledError):
             await going
-        assert await time.unfinished() is None
+        left = await time.unfinished()
+        assert left is not None and left.done and left.left
+        execution = await time.complete(left)
+        assert execution.state is EventKind.COMPLETED and tree_of(root) == before
         await time.go(await time.redo(), Scope.BOTH)
         assert tree_of(root) == after
 

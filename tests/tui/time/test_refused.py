@@ -143,10 +143,12 @@ async def test_whoever_leaves_stops_what_is_put_back(home: Path, server: OllamaS
         await chat.ready()
         travelling = chat.screen.travelling
 
-        async def work(progress: object, stop: asyncio.Event) -> str:
-            await stop.wait()
-            stopped.append("at the file at hand")
-            return "done"
+        async def work(progress: object, stop: asyncio.Event) -> None:
+            try:
+                await stop.wait()
+            except asyncio.CancelledError:
+                stopped.append("at the file at hand")
+                raise
 
         chat.screen.run_worker(travelling.while_shown("Working", work))
         await until(chat.pilot, lambda: isinstance(chat.app.screen, RestoringScreen))
