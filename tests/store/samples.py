@@ -69,6 +69,9 @@ def fill(path: Path, session_id: int, count: int, *, says: Callable[[int], str] 
         (head,) = db.execute("SELECT head FROM sessions WHERE id = ?", (session_id,)).fetchone()
         (top,) = db.execute("SELECT max(id) FROM entries").fetchone()
         (turn,) = db.execute("SELECT max(id) FROM turns").fetchone()
+        before, messages = db.execute(
+            "SELECT number, messages FROM head_moves WHERE session_id = ? ORDER BY number DESC", (session_id,)
+        ).fetchone()
         entries, turns, moves = [], [], []
         for offset in range(1, count + 1):
             asked = offset % 2 == 1
@@ -78,7 +81,11 @@ def fill(path: Path, session_id: int, count: int, *, says: Callable[[int], str] 
             parent = head if offset == 1 else top + offset - 1
             kind, origin = ("question", "person") if asked else ("assistant", "model")
             entries.append((top + offset, session_id, turn, parent, kind, origin, says(offset)))
-            moves.append((session_id, 1000 + offset, parent, top + offset, turn))
+            number = 1000 + offset
+            step = number if asked else number - 1
+            below = before if step == 1001 else step - 1
+            length = messages + offset
+            moves.append((session_id, number, parent, top + offset, turn, length, step, below))
         db.executemany(
             "INSERT INTO turns (id, session_id, status, model, model_digest, started_at)"
             " VALUES (?, ?, 'settled', 'tiny:1b', '', '2026-01-01T00:00:00.000Z')",
@@ -91,8 +98,9 @@ def fill(path: Path, session_id: int, count: int, *, says: Callable[[int], str] 
             entries,
         )
         db.executemany(
-            "INSERT INTO head_moves (session_id, number, from_entry, to_entry, cause, turn_id, created_at)"
-            " VALUES (?, ?, ?, ?, 'turn', ?, '2026-01-01T00:00:00.000Z')",
+            "INSERT INTO head_moves (session_id, number, from_entry, to_entry, cause, turn_id, created_at,"
+            " messages, step, undo_below, redo_below, ledger_number)"
+            " VALUES (?, ?, ?, ?, 'turn', ?, '2026-01-01T00:00:00.000Z', ?, ?, ?, 0, 0)",
             moves,
         )
         db.execute(
