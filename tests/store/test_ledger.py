@@ -223,7 +223,7 @@ async def test_calls_come_back_as_they_were_read(store: Store) -> None:
 
 async def test_a_receipt_is_bounded_and_its_digest_is_of_what_is_kept(store: Store, database: Path) -> None:
     held, _, (read, _) = await wanting(store)
-    huge = Receipt("ok", "s" * 9_000, diff="d" * 900_000)
+    huge = Receipt("ok", "s" * 9_000, diff="d" * 900_000, unscanned="u" * 9_000)
     call, _ = await held.finish(await held.start(read, {}), K.COMPLETED, huge, "t" * 90_000, ())
 
     assert call.receipt is not None
