@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -227,3 +227,22 @@ async def test_an_entry_of_another_session_is_no_place_to_go(store: Store) -> No
             await store.entry_landing(held.info.id, entry_id, Cause.SWITCH)
         with pytest.raises(UsageError, match="not in this conversation"):
             await store.fork(held.info.handle, "", entry_id)
+
+
+@pytest.mark.parametrize(
+    "odd", ["cause = 'odd'", "step = 999", "undo_below = 999", "redo_below = x'ff'", "to_entry = 999"]
+)
+async def test_moves_that_nothing_of_ours_wrote_end_no_program(
+    store: Store, database: Path, odd: str
+) -> None:
+    held = await talk(store, "one?", "two?")
+    await undo(store, held)
+    with closing(sqlite3.connect(database)) as db:
+        db.execute("DROP TRIGGER head_moves_never_change")
+        db.execute(f"UPDATE head_moves SET {odd}")
+        db.commit()
+    for look in (store.undo_landing, store.redo_landing):
+        with suppress(UsageError):
+            await look(held.info.id)
+    assert await ask(held, "three?") == held.info.head
+    assert (await undo(store, held)).head == (await store.tree(held.info.id))[0].last
