@@ -63,6 +63,10 @@ def unfinished_line(unfinished: Unfinished) -> LocalAgentError:
     return LocalAgentError(unfinished.line, UNFINISHED_HINT)
 
 
+Progress = Callable[[int, int], None]
+"""Hears how many of how many paths are over."""
+
+
 class Restoring:
     """Reads and writes files off the event loop. What a restore does is written down before and after."""
 
@@ -78,7 +82,7 @@ class Restoring:
     async def run(
         self,
         execution: Execution,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Progress | None = None,
         stop: asyncio.Event | None = None,
     ) -> Execution:
         """Carry out a restore that was begun a moment ago, and write its end.
@@ -87,11 +91,7 @@ class Restoring:
         path is begun, and it ends with what was done until then. When it is cancelled, as by who leaves, it
         stays unfinished, as after a kill: whoever comes back says what becomes of the rest.
         """
-        began, loop = time.monotonic(), asyncio.get_running_loop()
-
-        def tell(done: int, total: int) -> None:
-            if on_progress is not None:
-                loop.call_soon_threadsafe(on_progress, done, total)
+        began, tell = time.monotonic(), _on_the_loop(on_progress)
 
         async def work(cut_off: asyncio.Event) -> Execution:
             ended = await self._put_back(
@@ -106,28 +106,28 @@ class Restoring:
         execution = await self._store.unfinished_restore(session_id)
         return await asyncio.to_thread(_probed, self._folder, execution) if execution is not None else None
 
-    async def complete(self, unfinished: Unfinished) -> Execution:
+    async def complete(self, unfinished: Unfinished, on_progress: Progress | None = None) -> Execution:
         """Do the rest of it, and write its end with all that it has changed."""
-        began, execution = time.monotonic(), unfinished.execution
+        began, execution, tell = time.monotonic(), unfinished.execution, _on_the_loop(on_progress)
 
         async def work(cut_off: asyncio.Event) -> Execution:
             now = await self._tidied(execution)
             ended = [Ended(step, Outcome.RESTORED) for step in now.done] + _conflicts(now)
-            ended += await self._put_back(execution.id, now.left, stopped=cut_off.is_set)
+            ended += await self._put_back(execution.id, now.left, tell, cut_off.is_set)
             # Cut off, it stays unfinished.
             return execution if cut_off.is_set() else await self._end(execution, ended, began)
 
         return await self._whole(work)
 
-    async def take_back(self, unfinished: Unfinished) -> Execution:
+    async def take_back(self, unfinished: Unfinished, on_progress: Progress | None = None) -> Execution:
         """Put back what it has changed, and write its end: what can't be put back stays changed by it."""
-        began, execution = time.monotonic(), unfinished.execution
+        began, execution, tell = time.monotonic(), unfinished.execution, _on_the_loop(on_progress)
 
         async def work(cut_off: asyncio.Event) -> Execution:
             now = await self._tidied(execution)
             # What is not done may be half done, such as a folder without its permissions.
             steps = [reversed_step(step) for step in (*now.done, *now.left)]
-            ended = await self._put_back(execution.id, steps, stopped=cut_off.is_set)
+            ended = await self._put_back(execution.id, steps, tell, cut_off.is_set)
             if cut_off.is_set():
                 return execution
             ends = {each.step.path: each for each in ended}
@@ -181,8 +181,8 @@ class Restoring:
         self,
         run_id: str,
         steps: Sequence[FileStep],
-        tell: Callable[[int, int], None] = lambda done, total: None,
-        stopped: Callable[[], bool] = lambda: False,
+        tell: Progress,
+        stopped: Callable[[], bool],
     ) -> list[Ended]:
         return await asyncio.to_thread(put_back, self._folder, steps, run_id, tell, stopped)
 
@@ -194,6 +194,17 @@ class Restoring:
         held = await self._journal.saved()
         changes = [change_of(step) for step in done]
         return await held.end_restore(execution, kind, _receipt(kind, ended, began), changes)
+
+
+def _on_the_loop(heard: Progress | None) -> Progress:
+    """What a thread may call, for ``heard`` to be called on the event loop."""
+    loop = asyncio.get_running_loop()
+
+    def tell(done: int, total: int) -> None:
+        if heard is not None:
+            loop.call_soon_threadsafe(heard, done, total)
+
+    return tell
 
 
 def _any_set(*events: asyncio.Event | None) -> bool:

@@ -186,15 +186,19 @@ class TimeTravel:
         info = self._info()
         return await self._restoring.unfinished(info.id) if info is not None else None
 
-    async def complete(self, unfinished: Unfinished) -> Execution:
+    async def complete(
+        self, unfinished: Unfinished, on_progress: Callable[[int, int], None] | None = None
+    ) -> Execution:
         """Do the rest of a restore that was cut off."""
         self._asking.require_idle()
-        return await self._restoring.complete(unfinished)
+        return await self._restoring.complete(unfinished, on_progress)
 
-    async def take_back(self, unfinished: Unfinished) -> Execution:
+    async def take_back(
+        self, unfinished: Unfinished, on_progress: Callable[[int, int], None] | None = None
+    ) -> Execution:
         """Take back what a restore that was cut off has done, with its move of the head."""
         self._asking.require_idle()
-        execution = await self._restoring.take_back(unfinished)
+        execution = await self._restoring.take_back(unfinished, on_progress)
         self._asking.moved(await self._store.head(self._session_id()))
         return execution
 

@@ -103,8 +103,10 @@ class Travelling:
                 return True
             time = conversation.time
             complete = answer is UnfinishedAnswer.COMPLETE
-            ending = time.complete(unfinished) if complete else time.take_back(unfinished)
-            execution = await self.while_shown(PUTTING_BACK, lambda progress, stop: ending, stoppable=False)
+            settle = time.complete if complete else time.take_back
+            execution = await self.while_shown(
+                PUTTING_BACK, lambda progress, stop: settle(unfinished, progress), stoppable=False
+            )
             await show_again(screen)
             await self._say(
                 _settled_words(execution, complete=complete), troubled=complete and _troubled(execution)

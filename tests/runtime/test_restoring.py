@@ -63,7 +63,9 @@ async def test_cancelled_it_waits_for_the_path_at_hand_and_stays_unfinished(tmp_
             await going
         left = await time.unfinished()
         assert left is not None and left.done and left.left
-        execution = await time.complete(left)
+        heard: list[tuple[int, int]] = []
+        execution = await time.complete(left, lambda done, total: heard.append((done, total)))
+        assert heard[-1] == (len(left.left), len(left.left))
         assert execution.state is EventKind.COMPLETED and tree_of(root) == before
         await time.go(await time.redo(), Scope.BOTH)
         assert tree_of(root) == after
