@@ -57,7 +57,8 @@ def test_an_export_is_whole_private_and_names_what_is_open(home: Path, project: 
 
     found = lines_of(folder)
     assert Counter(kind for kind, _ in found) == {
-        "metadata": 1, "session": 1, "entry": 3, "turn": 1, "execution_event": 5, "head_move": 2, "open_issue": 1,
+        "metadata": 1, "session": 1, "entry": 3, "turn": 1, "execution_event": 5,
+        "head_move": 2, "open_issue": 1,
     }  # fmt: skip
     assert found[0][1]["schema_version"] == 1
     assert found[0][1]["left_out"] == {}
