@@ -226,7 +226,7 @@ def _would(row: TreeRow) -> str:
         return "You are here."
     if row.ends:
         return "Enter goes to the end of this branch."
-    return "Enter goes to right behind this turn; what follows it stays in the tree."
+    return "Enter goes behind this turn; the rest stays in the tree."
 
 
 def _facts(node: TreeNode) -> list[str]:
