@@ -246,9 +246,7 @@ class History:
 
         width = self.transcript.content_width or FALLBACK_WIDTH
         written = self.conversation is not None and self.conversation.writer is not None
-        return await stored_items(
-            part, width - INDENT, self.glyphs, written=written, path=self.conversation
-        )
+        return await stored_items(part, width - INDENT, self.glyphs, written=written, path=self.conversation)
 
 
 def _bounded(part: Slice) -> Slice:
