@@ -176,7 +176,8 @@ class Asking:
     async def _made_room(self, plan: TurnPlan, path: Sequence[Entry]) -> AsyncGenerator[Event, None]:
         """Have earlier turns summarised where the question would not leave the reply much of the window."""
         narrow = await self._compacting.due(plan, path, self._counted)
-        if narrow is not None:
+        # While files are half-way back nothing else moves the head.
+        if narrow is not None and await self._hands.unfinished() is None:
             async with aclosing(self._compacting.run(plan, narrow, self._stop)) as events:
                 async for event in events:
                     self._note(event)
@@ -195,6 +196,7 @@ class Asking:
             raise UsageError("There is nothing here to summarise.", "Ask something first.")
         self.busy = True
         try:
+            await self._hands.require_restored()
             plan = await unless_stopped(self._planner.plan("", before, ""), self._stop)
             if plan is None:
                 return

@@ -18,7 +18,7 @@ from local_agent.domain.tools import ToolSpec
 from local_agent.policy.authority import ProjectAuthority
 from local_agent.runtime.history import History
 from local_agent.runtime.recovering import Recovering
-from local_agent.runtime.restoring import Restoring, unfinished_line
+from local_agent.runtime.restoring import Restoring, Unfinished, unfinished_line
 from local_agent.tools.box import Box
 from local_agent.tools.changing.offered import changing_tools
 from local_agent.tools.folder import Folder, result_bytes
@@ -140,12 +140,21 @@ class Hands:
         """
         if mode is Mode.PLAN:
             return
+        await self.require_restored()
         info = self._journal.info
-        if info is not None and (unfinished := await self.restoring.unfinished(info.id)) is not None:
-            raise unfinished_line(unfinished)
         if not (pending := await self.pending(leaf)):
             return
         raise blocked(pending, info.handle if info is not None else "")
+
+    async def require_restored(self) -> None:
+        """Raises ``LocalAgentError`` while files are half-way back to an earlier moment."""
+        if (unfinished := await self.unfinished()) is not None:
+            raise unfinished_line(unfinished)
+
+    async def unfinished(self) -> Unfinished | None:
+        """A restore of the session's files that was cut off."""
+        info = self._journal.info
+        return await self.restoring.unfinished(info.id) if info is not None else None
 
     async def uncertain(self, leaf: int | None) -> frozenset[tuple[int, int]]:
         """The same by entry and number of the call, for the model to be told."""

@@ -175,10 +175,11 @@ class TimeTravel:
     async def mark(self, mark: Mark, entry_id: int) -> None:
         """Keep an exchange in requests, leave it (or one result) out of them, or neither."""
         self._asking.require_idle()
-        self._session_id()
         head = self._asking.head
         if head is None:
             raise UsageError("There is nothing to mark yet.", ASK_FIRST)
+        # Raises for an entry that the session does not know.
+        await self._store.entry_landing(self._session_id(), entry_id, Cause.SWITCH)
         self._asking.moved(await self._journal.mark(head, mark_text(mark, entry_id)))
 
     async def unfinished(self) -> Unfinished | None:

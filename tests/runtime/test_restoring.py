@@ -77,6 +77,8 @@ async def test_one_that_was_cut_off_bars_effects_until_it_is_settled(tmp_path: P
         journey = await time.undo()
         held = await conversation._journal.saved()
         await held.travel(journey.landing, Scope.BOTH, RestoreIntent("the turn", journey.files.steps))
+        with pytest.raises(LocalAgentError, match="cut off"):
+            await anext(conversation.compact(""))
         left = await time.unfinished()
         assert left is not None and left.what == "the turn" and not left.done and not left.conflicts
         with pytest.raises(LocalAgentError, match="cut off: 0 of") as refused:

@@ -116,7 +116,7 @@ def _keep(folder: Folder, located: Located, found: FileState) -> None:
     """See to it that what is about to go can be put back, unless the person wants no contents kept."""
     reason = unkept(folder, located, found.digest)
     if reason not in ("", NOT_WANTED):
-        raise NotRestored(f"what it holds now can't be kept: {reason}")
+        raise NotRestored(f"what it holds now would be lost: {reason}")
 
 
 def _set_mode(parent: int, name: str, mode: int) -> None:
