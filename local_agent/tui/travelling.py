@@ -282,8 +282,10 @@ async def show_again(screen: ChatScreen) -> None:
 
 
 def _troubled(files: Execution | None) -> bool:
-    """Whether a restore of files came to another end than was wanted."""
-    return files is not None and (files.receipt is None or files.receipt.status != "ok")
+    """Whether a restore of files came to another end than was wanted, be it for one of them."""
+    # Its excerpt names those that did not go back.
+    receipt = files.receipt if files is not None else None
+    return files is not None and (receipt is None or receipt.status != "ok" or bool(receipt.excerpt))
 
 
 def _settled_words(execution: Execution, *, complete: bool) -> str:

@@ -12,6 +12,7 @@ from local_agent.tui.screens.checkpoints import CheckpointsScreen
 from local_agent.tui.screens.journey import JourneyDialog
 from local_agent.tui.screens.stop_turn import StopTurnDialog
 from local_agent.tui.screens.viewer import ViewerScreen
+from local_agent.tui.widgets.remarks import Remark
 from local_agent.tui.widgets.welcome import WelcomeView
 from tests.support.ollama_server import OllamaServer, Turn, call, gate
 from tests.terminal.steps import conversation
@@ -122,6 +123,23 @@ async def test_an_undone_question_returns_to_the_composer_and_is_sent_again(
         await chat.pilot.press("enter")
         await until(chat.pilot, lambda: chat.replies == ["First.", "Again."] and not chat.screen.busy)
         assert [text for role, text in conversation(server.chats[-1]) if role == "assistant"] == ["First."]
+
+
+async def test_a_file_that_changes_while_it_is_asked_about_stays_with_a_warning(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script(writes("one\n"), "First.", writes("new", "b.txt"), writes("two\n"), "Second.")
+    async with talk(home, server) as (chat, folder):
+        for count, text in enumerate(("one", "two"), 1):
+            await chat.send(text)
+            await chat.answered(count)
+        chat.screen.action_command("/undo")
+        await asked(chat)
+        (folder / "note.txt").write_text("mine\n")
+        await chat.pilot.press("b", "enter")
+        await said(chat, "1 restored, 1 kept")
+        assert [remark.kind for remark in chat.screen.query(Remark)] == ["warning"]
+        assert (folder / "note.txt").read_text() == "mine\n" and not (folder / "b.txt").exists()
 
 
 async def test_an_undo_of_the_first_turn_leaves_the_welcome_and_what_was_typed(
