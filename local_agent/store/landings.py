@@ -69,7 +69,9 @@ def redo(db: Session, session_id: int) -> Landing:
 def checkpoint(db: Session, session_id: int, checkpoint_id: int) -> Landing:
     """Raises ``UsageError`` where the session has no checkpoint of this number."""
     found = checkpoints.by_id(db, session_id, checkpoint_id)
-    label = f' "{one_line(found.label, NAMED)}"' if found.label else ""
+    # The label of one from before a restore quotes another one's.
+    named = found.label and found.kind is not CheckpointKind.BEFORE_RESTORE
+    label = f' "{one_line(found.label, NAMED)}"' if named else ""
     landing = _to(db, session_id, Cause.RESTORE, found.entry_id, f"checkpoint {found.id}{label}")
     return replace(landing, ledger_number=found.ledger_number)
 

@@ -61,6 +61,7 @@ async def test_a_checkpoint_says_where_it_was_made_and_is_found_again(store: Sto
     kept = await store.checkpoint(held.info.id, gone.checkpoint_id)
     assert (kept.kind, kept.entry_id) == (CheckpointKind.BEFORE_RESTORE, second.entry_id)
     assert kept.label.startswith(f"before checkpoint {first.id}")
+    assert (await store.checkpoint_landing(held.info.id, kept.id)).what == f"checkpoint {kept.id}"
 
 
 async def test_a_number_that_is_no_checkpoint_of_the_session_is_named_with_the_way_out(store: Store) -> None:
