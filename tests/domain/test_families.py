@@ -12,7 +12,8 @@ from local_agent.domain.sessions import SessionInfo
 def session(key: int, parent: int | None) -> SessionInfo:
     return SessionInfo(
         id=key, handle=f"h{key}", title="", title_source="task", workspace_id=1, workspace_root="/w",
-        head=None, mode="NORMAL", backend="ollama", host="", model="", model_pinned=False, headless=False, trashed=False,
+        head=None, mode="NORMAL", backend="ollama", host="", model="", model_pinned=False,
+        headless=False, trashed=False,
         parent_session=parent, fork_entry=None, created_at="", last_activity="", last_entry=key, turn_count=1,
         error_count=0,
     )  # fmt: skip

@@ -113,7 +113,7 @@ CASES = [
     Case(400, 'time: missing unit in duration "300"', Kind.SERVER, "missing unit"),
     Case(500, 'option "num_ctx" must be of type integer', Kind.SERVER, "model.options"),
     Case(500, "llama-server reported out-of-memory during startup: x", Kind.NO_MEMORY, "memory"),
-    Case(500, "model requires more system memory (9.9 GiB) than is available", Kind.NO_MEMORY, "smaller model"),
+    Case(500, "model requires more system memory (9 GiB) than is available", Kind.NO_MEMORY, "smaller model"),
     Case(500, "llama-server process has terminated: exit status 2", Kind.SERVER, "has died"),
     Case(500, RUNNER, Kind.SERVER, "has died"),
     Case(500, "failed to parse JSON: unexpected end of JSON input", Kind.MALFORMED, "tool call"),
