@@ -16,6 +16,7 @@ from local_agent.tui.look.quantities import counted
 
 if TYPE_CHECKING:
     from local_agent.domain.checkpoints import Checkpoint
+    from local_agent.domain.drafts import Prompt
     from local_agent.domain.entries import Slice
     from local_agent.domain.ledger import Execution
     from local_agent.domain.moves import Scope
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 DoneT = TypeVar("DoneT")
 
+IN_A_HURRY = ("/undo", "/redo")
+"""What is typed right behind a question that has just come back."""
+
 LOOKING, PUTTING_BACK = "Looking at the files", "Putting files back"
 SHOWN_AFTER_SECONDS = 0.2
 """What is over sooner is told by its outcome alone."""
@@ -41,10 +45,23 @@ class Travelling:
 
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
+        self._returned = ""
+        """What the composer held when the question of an undone turn had come back to it."""
         self._moving = asyncio.Lock()
         self._stop = asyncio.Event()
         self._working: asyncio.Future[Any] | None = None
         """What changes files now."""
+
+    def took(self, prompt: Prompt) -> bool:
+        """Carry out ``/undo`` or ``/redo`` that was typed in a hurry behind a question that had just come
+        back: that one is in the tree. False for anything else.
+        """
+        returned, self._returned = self._returned, ""
+        typed = prompt.text.removeprefix(returned).strip()
+        if not returned or not prompt.text.startswith(returned) or typed.partition(" ")[0] not in IN_A_HURRY:
+            return False
+        self._screen.action_command(typed)
+        return True
 
     async def checkpoint(self, label: str) -> None:
         """Name where the conversation stands."""
@@ -140,6 +157,7 @@ class Travelling:
                 raise
             if arrival.question is not None:
                 screen.pane.put_before(arrival.question)
+                self._returned = screen.pane.prompt.text
             await show_again(screen)
             stays = scope.moves_files and len(journey.files.steps) < len(journey.files.different)
             await self._say(arrival.line, troubled=stays or _troubled(arrival.files))

@@ -203,7 +203,8 @@ class ChatScreen(Doors):
 
     @on(PromptPane.Prompted)
     def _prompted(self, event: PromptPane.Prompted) -> None:
-        self.send_prompt(event.prompt)
+        if not self.travelling.took(event.prompt):
+            self.send_prompt(event.prompt)
 
     def send_prompt(self, prompt: Prompt) -> None:
         """Ask now, after what runs, or once it may be asked; part of the draft until its turn begins."""

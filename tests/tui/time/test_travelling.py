@@ -125,6 +125,25 @@ async def test_an_undone_question_returns_to_the_composer_and_is_sent_again(
         assert [text for role, text in conversation(server.chats[-1]) if role == "assistant"] == ["First."]
 
 
+async def test_undo_and_redo_typed_behind_a_question_that_came_back_are_commands(
+    home: Path, server: OllamaServer
+) -> None:
+    server.script("First.", "Second.")
+    async with talk(home, server) as (chat, _):
+        for count, text in enumerate(("one", "two"), 1):
+            await chat.send(text)
+            await chat.answered(count)
+        await chat.send("/undo")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "two")
+        await chat.send("/undo")
+        await until(chat.pilot, lambda: chat.screen.composer.text == "one")
+        await chat.send("/redo")
+        await until(chat.pilot, lambda: chat.replies == ["First."] and chat.screen.composer.text == "")
+        await chat.send("/redo")
+        await until(chat.pilot, lambda: chat.replies == ["First.", "Second."])
+        assert len(server.chats) == 2 and chat.screen.composer.text == ""
+
+
 async def test_a_file_that_changes_while_it_is_asked_about_stays_with_a_warning(
     home: Path, server: OllamaServer
 ) -> None:
