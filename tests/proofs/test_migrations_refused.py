@@ -137,7 +137,7 @@ def test_the_disk_is_full_when_the_update_is_made(
     home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
     home.mkdir()
     elsewhere.mkdir()
-    mount = f"mount -t tmpfs -o size=2m none {home} && ln -s {elsewhere} {home / 'backups'}"
+    mount = f"mount -t tmpfs -o size=4m none {home} && ln -s {elsewhere} {home / 'backups'}"
     found = refuse_on(mount, home, filled, ahead, spare * 1024)
 
     assert found.said == ["The disk is full. Free some space, then try again."] * STARTS

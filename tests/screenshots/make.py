@@ -236,6 +236,7 @@ async def checkpoints_view(pilot: Driver) -> None:
 
 async def restore_asked(pilot: Driver) -> None:
     await checkpointed(pilot)
+    pilot.app.clear_notifications()
     await pilot.press(*"/restore 1", "enter")
     await wait_for(pilot, "src/restore.py", "conversation", "files")
 

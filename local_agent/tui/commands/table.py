@@ -52,8 +52,8 @@ class Command(NamedTuple):
 class CommandTable:
     """All commands, in the order in which they are shown.
 
-    ``entered_by`` is the module whose import enters them: it is loaded when the first one is asked for, not
-    before the first paint.
+    ``entered_by`` is the module whose import enters them, and whose ``ORDER`` has their modules: it is loaded
+    when the first one is asked for, not before the first paint.
     """
 
     def __init__(self, entered_by: str = "") -> None:
@@ -124,7 +124,10 @@ class CommandTable:
 
     def _load(self) -> None:
         if self._entered_by:
-            importlib.import_module(self._entered_by)
+            topics = importlib.import_module(self._entered_by)
+            order = {module.__name__: place for place, module in enumerate(topics.ORDER)}
+            self._commands.sort(key=lambda command: order[command.handler.__module__])
+            self._entered_by = ""
 
     @staticmethod
     def _rank(command: Command, typed: str) -> int | None:

@@ -1,22 +1,36 @@
-"""Enters all commands into the table: the order of these modules is the one in which they are shown."""
+"""All modules that enter commands into the table."""
 
-from local_agent.tui.commands import builtin, models, mode, recovery  # isort: skip
-from local_agent.tui.commands import reading, composing, files, copying, settings, working, time, branching  # isort: skip
-from local_agent.tui.commands import context, compacting  # isort: skip
+from local_agent.tui.commands import (
+    branching,
+    builtin,
+    compacting,
+    composing,
+    context,
+    copying,
+    files,
+    mode,
+    models,
+    reading,
+    recovery,
+    settings,
+    time,
+    working,
+)
 
-__all__ = [
-    "branching",
-    "builtin",
-    "compacting",
-    "composing",
-    "context",
-    "copying",
-    "files",
-    "mode",
-    "models",
-    "reading",
-    "recovery",
-    "settings",
-    "time",
-    "working",
-]
+ORDER = (
+    builtin,
+    models,
+    mode,
+    recovery,
+    reading,
+    composing,
+    files,
+    copying,
+    settings,
+    working,
+    time,
+    branching,
+    context,
+    compacting,
+)
+"""In which their commands are shown, whichever was imported first."""
