@@ -216,7 +216,9 @@ async def test_an_exchange_is_left_out_kept_and_free_again(home: Path, server: O
         await until(chat.pilot, lambda: question.wanted is None)
         assert not chat.screen.query("Reply").first().has_class("-left-out")
         chat.screen.action_command("/undo")
-        await until(chat.pilot, lambda: chat.screen.query(Question).first().wanted is Mark.DROP)
+        await until(
+            chat.pilot, lambda: [each.wanted for each in chat.screen.query(Question)][:1] == [Mark.DROP]
+        )
         await at_home(chat)
         chat.screen.action_command("/pin")
         await until(chat.pilot, lambda: chat.screen.query(Question).last().wanted is Mark.PIN)
