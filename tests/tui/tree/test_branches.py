@@ -190,6 +190,11 @@ async def test_a_fork_opens_and_what_was_left_stays(home: Path, server: OllamaSe
         assert len(sessions) == 3 and sessions[left].turn_count == 2
 
 
+def first_mark(chat: Chat) -> Mark | None:
+    """Of the first question on screen, which there may be none of while it is drawn again."""
+    return next((each.wanted for each in chat.screen.query(Question)), None)
+
+
 async def test_an_exchange_is_left_out_kept_and_free_again(home: Path, server: OllamaServer) -> None:
     server.script("One.", "Two.", "Three.", "Four.")
     async with chatting(home, server.url) as chat:
