@@ -239,7 +239,7 @@ def test_random_histories(operations: list[tuple[str, int, int]]) -> None:
 
 @pytest.mark.slow
 @settings(
-    max_examples=150,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
