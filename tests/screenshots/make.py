@@ -34,11 +34,13 @@ from local_agent.config.settings import OllamaSettings, Settings, UISettings
 from local_agent.domain.drafts import Prompt
 from local_agent.runtime.runtime import Runtime
 from local_agent.tui.app import ExitReport, LocalAgentApp
+from local_agent.tui.screens.journey import JourneyDialog
 from local_agent.tui.tools.approval import ApprovalPanel
 from local_agent.tui.widgets.composer import Composer
 from tests.screenshots import work
 from tests.screenshots.story import DRAFT, MAIN, MODEL, OLDER, Past
 from tests.support.ollama_server import ModelSpec, OllamaServer
+from tests.tui.pilots import listening
 from tests.tui.uncertain import uncertain_calls
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
@@ -238,6 +240,7 @@ async def restore_asked(pilot: Driver) -> None:
     await checkpointed(pilot)
     pilot.app.clear_notifications()
     await pilot.press(*"/restore 1", "enter")
+    await listening(pilot, JourneyDialog)
     await wait_for(pilot, "src/restore.py", "conversation", "files")
 
 
