@@ -20,12 +20,12 @@ from local_agent.agent.prompt import (
 )
 from local_agent.config.settings import Settings
 from local_agent.config.wishes import Wishes, wishes_for
-from local_agent.domain.budget import estimate_tokens, mentioned_bytes
+from local_agent.domain.budget import mentioned_bytes
 from local_agent.domain.entries import Entry, ToolCall
 from local_agent.domain.models import ModelInfo
 from local_agent.domain.modes import Mode
 from local_agent.domain.ports import Backend
-from local_agent.domain.requests import Message, answered_questions
+from local_agent.domain.requests import answered_questions
 from local_agent.domain.thinking import Thinking
 from local_agent.domain.tools import ToolSpec
 from local_agent.llm.windows import choose_window, default_max_output, think_for
@@ -138,11 +138,6 @@ class Planner:
     def think(self) -> Thinking | None:
         """What the model is sent of that; None is not sent."""
         return think_for(self.info, self.thinking)
-
-    def weigh(self, messages: Sequence[Message]) -> int:
-        """Tokens that the server would count for a request with these messages and the tools offered now."""
-        model = (self.info.digest if self.info is not None else "") or self.model
-        return self.measuring.tokens(model, estimate_tokens(messages, self.offered))
 
     def adopt(self, settings: Settings) -> None:
         """Ask by other settings from the next turn on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from sqlalchemy import func, select
@@ -53,9 +52,8 @@ def _own_nodes(db: Session, session_id: int, most: int) -> tuple[list[Node], int
     mine = EntryRow.session_id == session_id
     columns = select(EntryRow.id, EntryRow.parent, EntryRow.kind, EntryRow.turn_id)
     kinds = {str(kind): kind for kind in Kind}
-    rows: Sequence[tuple[int, int | None, str, int | None]] = or_without(
-        lambda: db.execute(columns.where(mine).order_by(EntryRow.id.desc()).limit(most)).tuples().all(), []
-    )
+    newest = columns.where(mine).order_by(EntryRow.id.desc()).limit(most)
+    rows = or_without(lambda: db.execute(newest).all(), ())
     count = or_without(lambda: db.scalar(select(func.count()).select_from(EntryRow).where(mine)), None)
     nodes = [Node(key, parent, kinds.get(kind, Kind.MARKER), turn) for key, parent, kind, turn in rows]
     return nodes, count or len(nodes)

@@ -26,14 +26,6 @@ class _NotKept(Exception):
     """``str()`` says why, in a few words."""
 
 
-def keep(folder: Folder, located: Located, state: str, *, durable: bool = True) -> bool:
-    """Keep what a path holds; False when it can't be kept, or holds something else than ``state``.
-
-    Blocks on the disk. What is not ``durable`` has to be settled before the path is changed.
-    """
-    return not unkept(folder, located, state, durable=durable)
-
-
 def kept(outputs: Objects, digest: str) -> bool:
     """Whether a content can be written again, as far as its name says; what is in it is not read."""
     if digest in ("", FOLDER):
@@ -45,7 +37,11 @@ def kept(outputs: Objects, digest: str) -> bool:
 
 
 def unkept(folder: Folder, located: Located, state: str, *, durable: bool = True) -> str:
-    """The same as ``keep``, with the reason in a few words; empty when it is kept."""
+    """Keep what a path holds; why it can't be kept, in a few words, as when it holds something else than
+    ``state``; empty when it is kept.
+
+    Blocks on the disk. What is not ``durable`` has to be settled before the path is changed.
+    """
     if state in ("", FOLDER):
         return ""
     try:

@@ -18,7 +18,7 @@ from local_agent.domain.tools import FOLDER, FileChange, FileState, ResultStatus
 from local_agent.objects.store import LIMIT, ObjectFolder, digest_of
 from local_agent.tools.box import Box
 from local_agent.tools.changing.edit import EDIT
-from local_agent.tools.changing.keeping import keep, kept, unkept
+from local_agent.tools.changing.keeping import kept, unkept
 from local_agent.tools.changing.move import MOVE
 from local_agent.tools.changing.remove import REMOVE
 from tests.support.crash import kill_at_random
@@ -173,7 +173,7 @@ def test_what_is_kept_from_tools_is_never_kept(tmp_path: Path, name: str) -> Non
     _, tools = workspace(tmp_path, {name: b"secret", ".agentignore": b"hidden/\n"})
     located = tools.folder.locate(name)
     assert unkept(tools.folder, located, digest_of(b"secret"))
-    assert not keep(tools.folder, located, digest_of(b"secret"))
+    assert unkept(tools.folder, located, digest_of(b"secret"))
     assert list(objects_of(tools).all()) == []
 
 
@@ -184,10 +184,10 @@ def test_what_is_not_there_as_it_was_said_is_not_called_kept(tmp_path: Path) -> 
     os.symlink("a", root / "link")
     one = digest_of(b"1")
 
-    assert keep(folder, folder.locate("a"), one)
-    assert keep(folder, folder.locate("link", through=False), digest_of(b"link to a"))
-    assert keep(folder, folder.locate("nothing"), "")
-    assert keep(folder, folder.locate("d"), FOLDER)
+    assert not unkept(folder, folder.locate("a"), one)
+    assert not unkept(folder, folder.locate("link", through=False), digest_of(b"link to a"))
+    assert not unkept(folder, folder.locate("nothing"), "")
+    assert not unkept(folder, folder.locate("d"), FOLDER)
     assert unkept(folder, folder.locate("link", through=False), one) == "it changed meanwhile"
     (root / "a").write_bytes(b"grown")
     assert unkept(folder, folder.locate("a"), one) == "it changed meanwhile"
