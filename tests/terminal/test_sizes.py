@@ -52,3 +52,14 @@ def test_resized_in_the_middle_of_a_reply(machine: Machine, server: OllamaServer
         terminal.wait_for("came after")
         assert "A long one, please" in terminal.text
         leave(terminal)
+
+
+def test_the_last_of_a_burst_of_sizes_counts(machine: Machine) -> None:
+    with machine.terminal(size=(120, 36)) as terminal:
+        terminal.wait_for("llama3.2:3b")
+        for _ in range(20):
+            for _ in range(20):
+                terminal.resize(29, 8)
+                terminal.resize(100, 30)
+            terminal.wait_for(lambda shown: "llama3.2:3b" in shown.text and "Please" not in shown.text)
+        leave(terminal)

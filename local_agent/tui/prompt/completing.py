@@ -98,7 +98,7 @@ class Completing:
             return line.strip()
         if submit and self._line(shown.row)[shown.place.start : shown.place.end] == offer.text:
             await self.close()
-            self._composer.action_submit()
+            self._composer.submit()
             return None
         self._write(shown, offer)
         return None

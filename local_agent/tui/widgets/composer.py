@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +18,8 @@ from local_agent.tui.widgets.whole_characters import Span, WholeCharacters
 
 LOADED_LINES = 400
 LOADED_CHARACTERS = 10_000
+TAKING_SECONDS = 2.0
+"""Limit of the wait for a completion to be written."""
 
 
 class Composer(WholeCharacters):
@@ -59,10 +63,18 @@ class Composer(WholeCharacters):
 
     @dataclass
     class CompletionMoved(Message):
-        """A key for the list of completions: ``step`` rows, or 0 to take the chosen one."""
+        """A key for the list of completions: ``step`` rows up or down."""
 
         step: int
-        submit: bool = False
+
+    @dataclass
+    class CompletionTaken(Message):
+        """The chosen row is to be written. No further key is read until ``done`` is set, since what follows
+        belongs behind it, or to the next prompt.
+        """
+
+        submit: bool
+        done: asyncio.Event
 
     @dataclass
     class Pasted(Message):
@@ -172,12 +184,12 @@ class Composer(WholeCharacters):
             self.just_back = False
         match event.key:
             case "enter":
-                self.action_submit()
+                await self.action_submit()
             case "shift+enter" | "ctrl+j" | "alt+enter":
                 self.action_newline()
             case "tab" if self.completing or self.text:
                 # The list may not be there yet; and a slip in the middle of a word takes nobody elsewhere.
-                self.action_complete()
+                await self.action_complete()
             case key if key.startswith("alt+"):
                 # TextArea would write the letter.
                 event.prevent_default()
@@ -200,13 +212,18 @@ class Composer(WholeCharacters):
         """Open the folded paste that the cursor is at."""
         self._open(self.cursor_location)
 
-    def action_submit(self) -> None:
+    async def action_submit(self) -> None:
         """Send the text, or take the completion that is chosen."""
+        if self.completing and not (self.parked or self.just_back):
+            await self._take_completion(submit=True)
+        else:
+            self.submit()
+
+    def submit(self) -> None:
+        """Send the text as it is."""
         if self.parked or self.just_back:
             return
-        if self.completing:
-            self.post_message(self.CompletionMoved(0, submit=True))
-        elif self.unready and not self.text.startswith("/"):
+        if self.unready and not self.text.startswith("/"):
             self.post_message(self.SentTooEarly())
         elif self.may_be_blank or self.text.strip():
             # Told first, so that whoever keeps it has it before it is gone from here; emptied at once,
@@ -218,10 +235,10 @@ class Composer(WholeCharacters):
         """Break the line."""
         self.replace("\n", *self.selection, maintain_selection_offset=False)
 
-    def action_complete(self) -> None:
+    async def action_complete(self) -> None:
         """Write the chosen completion; with nothing to complete, go to the conversation."""
         if self.completing or self.text:
-            self.post_message(self.CompletionMoved(0))
+            await self._take_completion(submit=False)
         else:
             # The conversation ends above: its last part is the nearest.
             self.screen.focus_previous()
@@ -230,7 +247,7 @@ class Composer(WholeCharacters):
         """Close the list of completions."""
         if not self.completing:
             raise SkipAction
-        self.post_message(self.CompletionClosed())
+        self._tell_list(self.CompletionClosed())
 
     def action_copy(self) -> None:
         """Copy what is selected here; else Ctrl+C means more than copying."""
@@ -256,7 +273,7 @@ class Composer(WholeCharacters):
 
     def action_cursor_up(self, select: bool = False) -> None:
         if self.completing:
-            self.post_message(self.CompletionMoved(-1))
+            self._tell_list(self.CompletionMoved(-1))
         elif not select and self.navigator.is_first_wrapped_line(self.cursor_location):
             self.post_message(self.RecallWanted(older=True))
         else:
@@ -264,7 +281,7 @@ class Composer(WholeCharacters):
 
     def action_cursor_down(self, select: bool = False) -> None:
         if self.completing:
-            self.post_message(self.CompletionMoved(1))
+            self._tell_list(self.CompletionMoved(1))
         elif not select and self.navigator.is_last_wrapped_line(self.cursor_location):
             self.post_message(self.RecallWanted(older=False))
         else:
@@ -291,6 +308,18 @@ class Composer(WholeCharacters):
         if self.selection.is_empty and self.cursor_location == (0, 0):
             self.post_message(self.BackspacedOut())
         super().action_delete_left()
+
+    def _tell_list(self, message: Message) -> None:
+        """Past our own queue, which stands still while a row is taken."""
+        if self.parent is not None:
+            self.parent.post_message(message)
+
+    async def _take_completion(self, *, submit: bool) -> None:
+        done = asyncio.Event()
+        self._tell_list(self.CompletionTaken(submit, done))
+        with suppress(TimeoutError):
+            # Nobody answers while the screen is being closed.
+            await asyncio.wait_for(done.wait(), TAKING_SECONDS)
 
     def _insert(self, text: str) -> str:
         """Paste it; what stands there for it."""

@@ -274,12 +274,21 @@ class PromptPane(Vertical):
         await self._look(edited=False)
 
     @on(Composer.CompletionMoved)
-    async def _completion_moved(self, event: Composer.CompletionMoved) -> None:
+    def _completion_moved(self, event: Composer.CompletionMoved) -> None:
+        if self._completing is not None:
+            self._completing.move(event.step)
+
+    @on(Composer.CompletionTaken)
+    async def _completion_taken(self, event: Composer.CompletionTaken) -> None:
+        try:
+            await self._take(submit=event.submit)
+        finally:
+            event.done.set()
+
+    async def _take(self, *, submit: bool) -> None:
         if self._completing is None:
             return
-        if event.step:
-            self._completing.move(event.step)
-        elif (line := await self._completing.take(submit=event.submit)) is not None:
+        if (line := await self._completing.take(submit=submit)) is not None:
             self.post_message(self.Commanded(line))
 
     @on(Composer.CompletionClosed)
@@ -292,7 +301,7 @@ class PromptPane(Vertical):
     async def _clicked(self, event: OptionList.OptionSelected) -> None:
         if self._completing is not None:
             self._completing.point(event.option_index)
-            await self._completion_moved(Composer.CompletionMoved(0, submit=True))
+            await self._take(submit=True)
 
     async def _look(self, *, edited: bool) -> None:
         """Offer what the word at the cursor may become."""
