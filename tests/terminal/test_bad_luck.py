@@ -153,7 +153,7 @@ def test_a_session_that_was_taken_over_is_read_on(machine: Machine, server: Olla
             ask(second, "And now?")
             second.wait_for("Mine now.")
             ask(first, "Still mine?")
-            first.wait_for("was taken over")
+            first.wait_for("has taken this session over")
             assert len(server.chats) == 2, "the first process sent a request for a session it lost"
             leave(second)
         first.send(Key.CTRL_Q)

@@ -10,19 +10,15 @@ from typing import ClassVar
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
-from textual.document._document import Location
 from textual.message import Message
 
-from local_agent.tui.widgets.pastes import Pastes
-from local_agent.tui.widgets.whole_characters import Span, WholeCharacters
+from local_agent.tui.widgets.pasting_area import PastingArea
 
-LOADED_LINES = 400
-LOADED_CHARACTERS = 10_000
 TAKING_SECONDS = 2.0
 """Limit of the wait for a completion to be written."""
 
 
-class Composer(WholeCharacters):
+class Composer(PastingArea):
     """Posts what the person decides; it sends, recalls and completes nothing by itself."""
 
     DEFAULT_CSS = """
@@ -76,20 +72,6 @@ class Composer(WholeCharacters):
         submit: bool
         done: asyncio.Event
 
-    @dataclass
-    class Pasted(Message):
-        """Something was pasted; ``shown`` stands there for it."""
-
-        text: str
-        shown: str
-
-    @dataclass
-    class PasteOpened(Message):
-        """What ``token`` stands for is to be looked at."""
-
-        token: str
-        text: str
-
     class BackspacedOut(Message):
         """Backspace, and there is nothing left of the cursor."""
 
@@ -112,10 +94,7 @@ class Composer(WholeCharacters):
         pages: int
 
     def __init__(self) -> None:
-        self._pastes = Pastes()
-        super().__init__(
-            placeholder="Ask anything, or / for commands", compact=True, highlight_cursor_line=False
-        )
+        super().__init__("Ask anything, or / for commands")
         self.completing = False
         """True while a list of completions is open: Up, Down, Tab, Enter and Escape go to it."""
         self.undo_outside = False
@@ -129,50 +108,13 @@ class Composer(WholeCharacters):
         self.just_back = False
         """True right after that, until something is typed here."""
 
-    @property
-    def prompt(self) -> str:
-        """The text with pastes in full."""
-        return self._pastes.expanded(self.text)
-
-    def load(self, text: str) -> None:
-        """Replace everything, the cursor behind it."""
-        self._pastes = Pastes()
-        self.load_text(self._pastes.folded(text, LOADED_LINES, LOADED_CHARACTERS))
-        self.move_cursor(self.document.end)
-
     def settle_in(self) -> None:
         """Enter sends again, whatever is typed."""
         self.just_back = False
 
-    def rewrite(self, text: str) -> None:
-        """Replace everything by what became of it elsewhere; pastes fold again, and it can be undone."""
-        folded = self._pastes.folded(self._pastes.refolded(text), LOADED_LINES, LOADED_CHARACTERS)
-        self.replace(folded, (0, 0), self.document.end, maintain_selection_offset=False)
-
     def go_to_first_row_end(self) -> None:
         """Where a further Up means more than another row."""
         self.move_cursor(self.navigator.get_location_end((0, 0)))
-
-    def replace_paste(self, token: str, text: str) -> None:
-        """What ``token`` stands for is another text now; undo brings the earlier one back."""
-        for row, line in enumerate(self.document.lines):
-            for start, end in self._pastes.spans(line):
-                if line[start:end] == token:
-                    folded = self._pastes.folded(text)
-                    self.replace(folded, (row, start), (row, end), maintain_selection_offset=False)
-                    return
-
-    def cut_out(self, text: str) -> bool:
-        """Delete ``text`` where it stands last, the cursor left alone; False when it does not."""
-        place = self.text.rfind(text)
-        if place < 0 or not text:
-            return False
-        location = self.document.get_location_from_index  # type: ignore[attr-defined]  # a plain Document
-        self.delete(location(place), location(place + len(text)))
-        return True
-
-    def atoms(self, line: str) -> list[Span]:
-        return self._pastes.spans(line)
 
     async def _on_key(self, event: events.Key) -> None:
         """Send, break and complete in the order of the keys.
@@ -198,19 +140,6 @@ class Composer(WholeCharacters):
                 return
         event.stop()
         event.prevent_default()
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        event.prevent_default()
-        event.stop()
-        self.post_message(self.Pasted(event.text, self._insert(event.text)))
-        self.focus()
-
-    async def _on_click(self, event: events.Click) -> None:
-        self._open(self.get_target_document_location(event))
-
-    def action_open_paste(self) -> None:
-        """Open the folded paste that the cursor is at."""
-        self._open(self.cursor_location)
 
     async def action_submit(self) -> None:
         """Send the text, or take the completion that is chosen."""
@@ -252,18 +181,9 @@ class Composer(WholeCharacters):
     def action_copy(self) -> None:
         """Copy what is selected here; else Ctrl+C means more than copying."""
         if self.selected_text:
-            self.app.copy_to_clipboard(self._pastes.expanded(self.selected_text))
+            super().action_copy()
         else:
             self.post_message(self.Interrupted())
-
-    def action_cut(self) -> None:
-        super().action_cut()
-        whole = self._pastes.expanded(self.app.clipboard)
-        if whole != self.app.clipboard:
-            self.app.copy_to_clipboard(whole)
-
-    def action_paste(self) -> None:
-        self._insert(self.app.clipboard)
 
     def action_undo(self) -> None:
         if self.undo_outside:
@@ -320,17 +240,3 @@ class Composer(WholeCharacters):
         with suppress(TimeoutError):
             # Nobody answers while the screen is being closed.
             await asyncio.wait_for(done.wait(), TAKING_SECONDS)
-
-    def _insert(self, text: str) -> str:
-        """Paste it; what stands there for it."""
-        folded = self._pastes.folded(text)
-        self.replace(folded, *self.selection, maintain_selection_offset=False)
-        return folded
-
-    def _open(self, location: Location) -> None:
-        row, column = location
-        line = self.document.get_line(row)
-        for start, end in self._pastes.spans(line):
-            if start <= column <= end and (text := self._pastes.text_of(line[start:end])) is not None:
-                self.post_message(self.PasteOpened(line[start:end], text))
-                return
