@@ -71,6 +71,8 @@ class SessionInfo:
     """The handle of the session that this one is a fork of."""
     branches: int = 1
     """Ends of its tree that a person left behind, the present one included."""
+    pinned: bool = False
+    """Stands above the others in lists."""
 
     @property
     def place(self) -> ListPlace:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, EntryStatus, Kind, Origin
 from local_agent.domain.summaries import read_note, within
-from local_agent.store import attachments
+from local_agent.store import attachments, word_index
 from local_agent.store.batches import MARKS, batches, rows_of
 from local_agent.store.models import EntryRow
 from local_agent.store.salvage import each_readable, or_without
@@ -93,6 +93,7 @@ def insert_entry(db: Session, entry: Entry) -> Entry:
     db.flush()
     entry = replace(entry, id=row.id)
     attachments.add(db, entry)
+    word_index.add(db.connection(), entry)
     return entry
 
 
@@ -110,11 +111,14 @@ def walk(
     rows = or_without(lambda: db.execute(by_index, values).all(), None)
     if rows is None:
         rows = db.execute(by_table, values).all()
-    # A damaged kind is no reason to lose the path: the entry's text will be found unreadable.
-    return [
-        Node(id, parent, _KINDS.get(kind, Kind.MARKER), turn if type(turn) is int else None)
-        for id, parent, kind, turn in rows
-    ]
+    return [node_of(*row) for row in rows]
+
+
+def node_of(entry_id: int, parent: int | None, kind: str, turn_id: object) -> Node:
+    """A node from its columns. A damaged kind is no reason to lose a path: the entry's text will be found
+    unreadable.
+    """
+    return Node(entry_id, parent, _KINDS.get(kind, Kind.MARKER), turn_id if type(turn_id) is int else None)
 
 
 def walk_model_facing(db: Session, leaf: int) -> list[Node]:

@@ -65,6 +65,7 @@ class SessionRow(Base):
     last_entry: Mapped[int]
     turn_count: Mapped[int]
     branch_count: Mapped[int] = mapped_column(default=0)
+    pinned: Mapped[bool] = mapped_column(default=False)
 
 
 class PromptTextRow(Base):

@@ -67,10 +67,11 @@ def _alone(db: Session, row: SessionRow) -> SessionInfo:
 
     lease = or_without(lambda: db.get(LeaseRow, row.id), None)
     counts = count(flags.ERRORS), count(flags.UNCERTAIN), count(flags.LEFT_OPEN)
-    return _info(row, _root(db, row.workspace_id), *counts, lease, None)
+    return _info(row, root_of(db, row.workspace_id), *counts, lease, None)
 
 
-def _root(db: Session, workspace_id: int) -> str:
+def root_of(db: Session, workspace_id: int) -> str:
+    """The folder of a workspace; empty where it can't be read."""
     query = select(WorkspaceRow.root).where(WorkspaceRow.id == workspace_id)
     return or_without(lambda: db.scalar(query), None) or ""
 
@@ -152,6 +153,7 @@ def _info(
         holder=holder,
         forked_from=parent or "",
         branches=row.branch_count + 1,
+        pinned=row.pinned,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -13,6 +13,7 @@ from local_agent.domain.finding import FoundPart, Sought
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import Speed
 from local_agent.domain.ports import Reply
+from local_agent.domain.searching import SearchPage
 from local_agent.store import (
     asked,
     attachments,
@@ -22,6 +23,7 @@ from local_agent.store import (
     find,
     history,
     leases,
+    search,
     sessions,
     speeds,
     turns,
@@ -63,6 +65,12 @@ class Transcripts:
     async def look_through(self, leaf: int, sought: Sought) -> FoundPart:
         """What stands in the end of the path to ``leaf``, and from where on the search has to go on."""
         return await self._gateway.read(lambda db: find.find(db, leaf, sought))
+
+    async def search(
+        self, words: str, root: str | None, *, limit: int = 20, leave_out: Collection[int] = ()
+    ) -> SearchPage:
+        """Exchanges that say the words, of a folder's sessions or of all; see ``store.search``."""
+        return await self._gateway.read(lambda db: search.search(db, words, root, limit, leave_out))
 
     async def model_path(self, leaf: int) -> list[Entry]:
         """What requests are built from: the path down to what its newest summary keeps, oldest first."""

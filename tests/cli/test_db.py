@@ -61,7 +61,7 @@ def test_a_check_is_one_screen_and_one_document(database: Path) -> None:
     shown = run("db", "check")
     assert (shown.code, shown.err) == (0, "")
     lines = shown.out.splitlines()
-    assert re.fullmatch(r"Database    (.*)  \(0\.\d MB, journal wal, revision 0004\)", lines[0])
+    assert re.fullmatch(r"Database    (.*)  \(0\.\d MB, journal wal, revision 0005\)", lines[0])
     assert lines[1].startswith("Holds       1 session, 2 messages, 1 turn, last used ")
     assert lines[2:] == ["Last copy   none", "All is well."]
 

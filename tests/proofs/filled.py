@@ -133,7 +133,11 @@ def read_rows(path: Path) -> Rows:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         db.text_factory = lambda data: data.decode("latin-1")
         db.row_factory = sqlite3.Row
-        names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+        # The index of words follows from the entries; the program makes it anew.
+        names = (
+            "SELECT name FROM sqlite_master WHERE type = 'table' "
+            "AND name NOT LIKE 'sqlite^_%' ESCAPE '^' AND name NOT LIKE 'entry^_term%' ESCAPE '^'"
+        )
         tables = sorted(str(row[0]) for row in db.execute(names))
         return {table: [dict(row) for row in db.execute(f"SELECT * FROM {table}")] for table in tables}
 

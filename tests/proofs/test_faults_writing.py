@@ -181,9 +181,9 @@ async def test_a_newer_program_migrates_in_mid_turn(home: Path, server: OllamaSe
             if isinstance(event, TextDelta) and not before:
                 with closing(sqlite3.connect(paths_in(home).database)) as db:
                     db.execute(
-                        "INSERT INTO schema_migrations VALUES ('0005', '0005_x.py', 'x', '2027', '0.9.0')"
+                        "INSERT INTO schema_migrations VALUES ('0006', '0006_x.py', 'x', '2027', '0.9.0')"
                     )
-                    db.execute("PRAGMA user_version = 5")
+                    db.execute("PRAGMA user_version = 6")
                     db.commit()
                 before = stored(paths_in(home).database)
                 await until(lambda: conversation.unsaved)

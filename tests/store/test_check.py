@@ -51,7 +51,7 @@ def test_all_is_well(spoken: Path) -> None:
     found = check(spoken, spoken.parent / "backups")
 
     assert found.problems == []
-    assert (found.exists, found.journal, found.revision, found.pending) == (True, "wal", "0004", ())
+    assert (found.exists, found.journal, found.revision, found.pending) == (True, "wal", "0005", ())
     assert found.size == spoken.stat().st_size
     assert found.last_backup is not None
     assert found.holdings is not None
@@ -135,7 +135,7 @@ def folder(database: Path) -> None:
         (lost_trigger, "The trigger entries_never_go is missing."),
         (added_table, "The table extra was added or changed."),
         (lost_references, "4 rows of entries point at rows of turns that are gone."),
-        (newer, "was written by a newer local-agent, 0.2.0 (it has 0005_next.py)."),
+        (newer, "was written by a newer local-agent, 0.2.0 (it has 0006_next.py)."),
         (text_file, "is damaged."),
         (foreign, "belongs to another program."),
         (header, "is damaged."),
@@ -196,7 +196,7 @@ def test_a_database_that_waits_for_an_update_is_well(spoken: Path, tmp_path: Pat
     found = check(spoken, spoken.parent / "backups", ahead)
 
     assert found.problems == []
-    assert (found.revision, found.pending) == ("0004", ("0005_next.py",))
+    assert (found.revision, found.pending) == ("0005", ("0006_next.py",))
 
 
 def test_a_check_can_be_ended_at_any_time(spoken: Path) -> None:

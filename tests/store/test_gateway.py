@@ -141,8 +141,8 @@ async def test_after_an_update_by_a_newer_program_this_one_writes_no_more(
 ) -> None:
     held = await talk(store, "one")
     with closing(sqlite3.connect(database)) as db:
-        db.execute("INSERT INTO schema_migrations VALUES ('0005', '0005_x.py', 'x', '2027', '0.9.0')")
-        db.execute("PRAGMA user_version = 5")
+        db.execute("INSERT INTO schema_migrations VALUES ('0006', '0006_x.py', 'x', '2027', '0.9.0')")
+        db.execute("PRAGMA user_version = 6")
         db.commit()
 
     with pytest.raises(NotSaved, match=r"updated by local-agent 0\.9\.0") as refusal:

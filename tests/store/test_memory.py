@@ -50,4 +50,4 @@ async def test_on_disk_the_store_knows_where_it_is(store: Store, database: Path)
     facts = await store.facts()
     assert facts["path"] == str(database)
     assert isinstance(facts["size"], int) and facts["size"] > 4096
-    assert (facts["revision"], facts["journal"], facts["last_backup"]) == ("0004", "wal", None)
+    assert (facts["revision"], facts["journal"], facts["last_backup"]) == ("0005", "wal", None)

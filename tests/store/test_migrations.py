@@ -32,11 +32,17 @@ def build(database: str) -> None:
     Store.open(Path(database), program_version=VERSION)
 
 
+def is_modelled(name: str | None, *_: object) -> bool:
+    """The word index is SQLite's own affair."""
+    return not str(name).startswith("entry_term")
+
+
 def content(database: Path) -> dict[str, list[Any]]:
     """Every row of every table, and the schema itself."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
         schema = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
-        tables = [name for kind, name, _, _ in schema if kind == "table"]
+        # What a virtual table holds lies in tables beside it.
+        tables = [name for kind, name, _, sql in schema if kind == "table" and "VIRTUAL" not in sql]
         return {"": schema, **{name: db.execute(f"SELECT * FROM {name}").fetchall() for name in tables}}
 
 
@@ -49,7 +55,8 @@ def test_a_fresh_database_is_what_the_models_say(database: Path) -> None:
     build(str(database))
 
     with open_engine(database).connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+        context = MigrationContext.configure(connection, opts={"include_name": is_modelled})
+        assert compare_metadata(context, Base.metadata) == []
     assert pragma(database, "user_version") == newest_schema()
     assert pragma(database, "application_id") == 0x4C6F4167
     assert pragma(database, "journal_mode") == "wal"
@@ -62,8 +69,9 @@ def test_a_fresh_database_holds_no_row_and_is_alone(database: Path) -> None:
     build(str(database))
 
     tables = content(database)
-    kept = {"", "schema_migrations", "alembic_version"}
+    kept = {"", "schema_migrations", "alembic_version", "entry_terms_config", "entry_terms_data"}
     assert {name for name, rows in tables.items() if rows} == kept
+    assert len(tables["entry_terms_data"]) == 2, "an index of nothing"
     (database.parent / "local-agent.db-wal").unlink(missing_ok=True)
     (database.parent / "local-agent.db-shm").unlink(missing_ok=True)
     assert [each.name for each in database.parent.iterdir()] == ["local-agent.db"]

@@ -86,7 +86,7 @@ def another_name(database: Path) -> None:
 
 def stamp_disagrees(database: Path) -> None:
     build(str(database))
-    execute(database, "UPDATE alembic_version SET version_num = '0005'")
+    execute(database, "UPDATE alembic_version SET version_num = '0006'")
 
 
 def record_is_gone(database: Path) -> None:
@@ -145,13 +145,13 @@ def content(folder: Path) -> dict[str, tuple[int, str]]:
         (foreign_tables_in_a_log, "belongs to another program", "LOCAL_AGENT_HOME"),
         (foreign_application, "belongs to another program", "LOCAL_AGENT_HOME"),
         (only_a_foreign_number, "belongs to another program", "LOCAL_AGENT_HOME"),
-        (newer, f"a newer local-agent, {NEXT_VERSION} (it has 0005_next.py)", INSTALL),
-        (a_copy_of_a_newer, f"a newer local-agent, {NEXT_VERSION} (it has 0005_next.py)", INSTALL),
-        (with_a_log_of_a_newer, f"a newer local-agent, {NEXT_VERSION} (it has 0005_next.py)", INSTALL),
+        (newer, f"a newer local-agent, {NEXT_VERSION} (it has 0006_next.py)", INSTALL),
+        (a_copy_of_a_newer, f"a newer local-agent, {NEXT_VERSION} (it has 0006_next.py)", INSTALL),
+        (with_a_log_of_a_newer, f"a newer local-agent, {NEXT_VERSION} (it has 0006_next.py)", INSTALL),
         (another_source, "another 0001_conversations.py", "Install local-agent 0.0.9 again."),
         (another_name, "another 0001_other.py", NO_COPY),
-        (stamp_disagrees, "records revision 0004 and is marked 0005", CHECK_IT),
-        (record_is_gone, "records revision None and is marked 0004", CHECK_IT),
+        (stamp_disagrees, "records revision 0005 and is marked 0006", CHECK_IT),
+        (record_is_gone, "records revision None and is marked 0005", CHECK_IT),
         (tables_are_gone, "has lost tables", NO_COPY),
         (damaged, "is damaged", CHECK),
         (cut_short, "is damaged", CHECK),

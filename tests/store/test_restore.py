@@ -197,7 +197,7 @@ def lost_row(file: Path) -> None:
         (cut_short, "is damaged"),
         (no_database, "is no SQLite database"),
         (lambda file: os.truncate(file, 0), "holds nothing"),
-        (newer, "was written by a newer local-agent, 0.2.0 (it has 0005_next.py)"),
+        (newer, "was written by a newer local-agent, 0.2.0 (it has 0006_next.py)"),
         (foreign, "belongs to another program"),
     ],
 )
@@ -242,7 +242,7 @@ def test_an_older_copy_is_brought_up_to_date_by_the_next_start(
 
     assert [row["text"] for row in read_rows(built)["entries"]] == [row["text"] for row in old["entries"]]
     assert first(1, ahead, tmp_path / "first")
-    assert len(list((built.parent / "backups").glob("*-before-0005.db"))) == 1
+    assert len(list((built.parent / "backups").glob("*-before-0006.db"))) == 1
 
 
 def test_a_database_that_is_open_elsewhere_is_not_replaced(built: Path, copy: Path) -> None:

@@ -107,7 +107,12 @@ class Machine:
 
     def filled_tables(self) -> dict[str, int]:
         """Rows of each table that has any, but for the migrations' own."""
-        names = [row[0] for row in self.query("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = [
+            row[0]
+            for row in self.query(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
+            )
+        ]
         own = (name for name in names if name not in MIGRATION_TABLES and not name.startswith("sqlite_"))
         counts = {name: int(self.query(f'SELECT count(*) FROM "{name}"')[0][0]) for name in own}
         return {name: count for name, count in counts.items() if count}

@@ -39,7 +39,7 @@ async def test_each_fact_of_what_runs_is_shown(home: Path) -> None:
                 assert f"name {conversation.model}" in shown
                 assert "lease held by this process" in shown
                 assert server.url in shown
-                assert "revision 0004" in shown
+                assert "revision 0005" in shown
                 assert "first token" in shown
                 assert "(usually" in shown
                 assert "100% of it" in shown
