@@ -52,7 +52,7 @@ def list_sessions(as_document: bool, limit: int, everywhere: bool) -> None:
     if startup.paths.database.exists():
         found = on_store(
             startup,
-            lambda runtime: runtime.sessions(all_workspaces=everywhere, limit=limit + 1),
+            lambda runtime: runtime.library.page(all_workspaces=everywhere, limit=limit + 1),
             only_reads=True,
         )
     shown = found[:limit]
@@ -104,7 +104,7 @@ def fork(handle: str, title: str | None, as_document: bool) -> None:
     startup = Startup.here()
     words = ("session", "fork", handle.strip().lower(), *(("--title", named) if named else ()))
     found = find_here(startup, handle, *words, *(("--json",) if as_document else ()))
-    made = on_store(startup, lambda runtime: runtime.fork(found.handle, named))
+    made = on_store(startup, lambda runtime: runtime.library.fork(found.handle, named))
     if as_document:
         write_json(as_json(made, indent=2) + "\n")
     else:
@@ -120,7 +120,7 @@ def rename(handle: str, title: tuple[str, ...]) -> None:
     wanted = _title(" ".join(title), 'local-agent session rename a1b2c3d "A title"')
     startup = Startup.here()
     found = find_here(startup, handle, "session", "rename", handle.strip().lower(), wanted)
-    on_held(startup, found.handle, lambda runtime: runtime.rename(found.handle, wanted))
+    on_held(startup, found.handle, lambda runtime: runtime.library.rename(found.handle, wanted))
     say(f"Session {found.handle} is now called: {wanted}")
 
 
@@ -130,7 +130,7 @@ def trash(handle: str) -> None:
     """Take a session out of every list; nothing of it is deleted."""
     startup = Startup.here()
     found = find_here(startup, handle, "session", "trash", handle.strip().lower())
-    on_held(startup, found.handle, lambda runtime: runtime.trash(found.handle))
+    on_held(startup, found.handle, lambda runtime: runtime.library.trash(found.handle))
     say(f"Session {found.handle} is in the trash. Back with: local-agent session untrash {found.handle}")
 
 
@@ -140,7 +140,7 @@ def untrash(handle: str) -> None:
     """Bring a session back from the trash."""
     startup = Startup.here()
     found = find_here(startup, handle, "session", "untrash", handle.strip().lower())
-    on_held(startup, found.handle, lambda runtime: runtime.untrash(found.handle))
+    on_held(startup, found.handle, lambda runtime: runtime.library.untrash(found.handle))
     say(f"Session {found.handle} is back. Go on with: local-agent --resume {found.handle}")
 
 

@@ -11,13 +11,12 @@ from local_agent.config.launch import LaunchOptions
 from local_agent.config.paths import Paths
 from local_agent.config.settings import Settings
 from local_agent.domain.drafts import Draft
-from local_agent.domain.entries import Slice
 from local_agent.domain.errors import Damaged, StoreError
 from local_agent.domain.models import ServerState
 from local_agent.domain.modes import Mode
 from local_agent.domain.ports import Opening
-from local_agent.domain.sessions import ListPlace, NewSession, SessionInfo
-from local_agent.domain.titles import given_title, title_from
+from local_agent.domain.sessions import NewSession, SessionInfo
+from local_agent.domain.titles import title_from
 from local_agent.llm.crash import engine_crash_report
 from local_agent.llm.demo import DemoProgress
 from local_agent.objects.store import ObjectFolder, ObjectsInMemory
@@ -28,6 +27,7 @@ from local_agent.runtime.engines import Engines
 from local_agent.runtime.facts import RuntimeFacts, gather_facts
 from local_agent.runtime.hands import Hands, Workshop
 from local_agent.runtime.journal import ConversationJournal
+from local_agent.runtime.library import Library
 from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.models import Models
 from local_agent.runtime.pictures import Pictures
@@ -65,6 +65,7 @@ class Runtime:
         objects = ObjectFolder(paths.picture_objects) if store.durable else ObjectsInMemory()
         self.pictures = Pictures(objects, store.picture_digests)
         self.asked = AskedBefore(store, self.workspace_root)
+        self.library = Library(store, self.workspace_root)
         self._git_root_commit: str | None = None
 
     def adopt(self, settings: Settings, conversation: Conversation | None) -> None:
@@ -152,44 +153,6 @@ class Runtime:
         planner = self._planner(info)
         journal = self._journal(planner)
         return self._conversation(planner, journal, viewed=info, head=info.head, notices=notices)
-
-    async def latest(self) -> SessionInfo | None:
-        """The workspace's newest session by last activity."""
-        return await self._store.latest(self.workspace_root)
-
-    async def sessions(
-        self,
-        text_filter: str = "",
-        *,
-        all_workspaces: bool = False,
-        before: ListPlace | None = None,
-        limit: int = 100,
-    ) -> list[SessionInfo]:
-        """One page of the session list, newest first; ``before`` is the last row's place."""
-        root = None if all_workspaces else self.workspace_root
-        return await self._store.page(root, text_filter=text_filter, before=before, limit=limit)
-
-    async def preview(self, handle: str, count: int = 20) -> Slice:
-        """The last entries of a session, without opening it."""
-        return await self._store.tail((await self._store.find(handle)).id, count)
-
-    async def fork(self, handle: str, title: str = "", at: int | None = None) -> SessionInfo:
-        """Another session from an entry of this one's tree, or from the end of its last settled turn,
-        whoever holds it.
-        """
-        return await self._store.fork(handle, title, at)
-
-    async def rename(self, handle: str, title: str) -> None:
-        """Set a session's title for good."""
-        await self._store.rename(handle, given_title(title))
-
-    async def trash(self, handle: str) -> None:
-        """Take a session out of every list; ``untrash`` brings it back."""
-        await self._store.trash(handle)
-
-    async def untrash(self, handle: str) -> None:
-        """Bring a session back from the trash."""
-        await self._store.untrash(handle)
 
     async def state(self) -> ServerState:
         """Look at the backend of new conversations."""

@@ -70,7 +70,7 @@ class Branching:
             raise UsageError(f"{where} There is nothing to fork.", "A fork begins with a stored answer.")
         if conversation.unsaved:
             raise UsageError("What was said last is not on disk yet.", "Fork once it is saved.")
-        fork = await screen.runtime.fork(left, given_title(title) if title.strip() else "", at)
+        fork = await screen.runtime.library.fork(left, given_title(title) if title.strip() else "", at)
         await screen.open_session(fork.handle)
         if screen.conversation is not None and screen.conversation.handle == fork.handle:
             screen.notify_line(f"This is a fork of {left}, which stays as it was: /sessions opens it again.")

@@ -82,9 +82,9 @@ async def every_commit(runtime: Runtime) -> None:
     await conversation.set_mode(Mode.PLAN)
     handle = conversation.handle
     await conversation.close()
-    await runtime.trash(handle)
-    await runtime.untrash(handle)
-    await runtime.fork(handle)
+    await runtime.library.trash(handle)
+    await runtime.library.untrash(handle)
+    await runtime.library.fork(handle)
     conversation = await runtime.resume(handle)
     await _ask(conversation, 3)
     await _travel(conversation)

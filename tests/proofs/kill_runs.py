@@ -152,7 +152,7 @@ class Books:
         settings = load_without_files(self.machine.environment).settings
         runtime = await Runtime.open(options, settings, paths)
         try:
-            latest = await runtime.latest()
+            latest = await runtime.library.latest()
             if handle or latest is not None:
                 handle = handle or (latest.handle if latest is not None else "")
                 await self._take_up(await runtime.resume(handle), died_at)

@@ -32,7 +32,7 @@ async def test_each_step_waits_for_one_commit_at_most(home: Path, server: Ollama
                 assert (await resumed[0].tail()).entries
 
             assert (await meter.cost(resume())).commits == 1
-            assert (await meter.cost(runtime.fork(conversation.handle))).commits == 1
+            assert (await meter.cost(runtime.library.fork(conversation.handle))).commits == 1
             await events_of(resumed[0].ask(Prompt("And now?")))
 
 

@@ -43,7 +43,7 @@ async def test_a_conversation_is_there_again_and_the_next_request_carries_it(
         assert conversation.title == "What colour is the sky?"
         await conversation.close()
     async with opened(home, server.url) as runtime:
-        latest = await runtime.latest()
+        latest = await runtime.library.latest()
         assert latest is not None and latest.handle == handle
         resumed = await runtime.resume(handle)
         assert texts((await resumed.tail()).entries) == [
@@ -65,7 +65,7 @@ async def test_opening_and_leaving_writes_nothing(home: Path, server: OllamaServ
         conversation = runtime.new_conversation()
         await conversation.prepare()
         await conversation.close()
-        assert await runtime.sessions() == []
+        assert await runtime.library.page() == []
     assert {name for name in files_in(home) if "lock" not in name} == {"local-agent.db"}
 
 
@@ -253,10 +253,10 @@ async def test_the_session_list_counts_turns_and_errors(home: Path, server: Olla
             conversation = runtime.new_conversation()
             await events_of(conversation.ask(Prompt(question)))
             await conversation.close()
-        listed = await runtime.sessions()
+        listed = await runtime.library.page()
         assert [info.title for info in listed] == ["Second", "First"]
-        assert [info.title for info in await runtime.sessions("fst")] == ["First"]
-        preview = await runtime.preview(listed[-1].handle)
+        assert [info.title for info in await runtime.library.page("fst")] == ["First"]
+        preview = await runtime.library.preview(listed[-1].handle)
         assert [entry.kind for entry in preview.entries] == [Kind.QUESTION, Kind.ASSISTANT]
         facts = await runtime.facts(conversation)
         assert facts.state.reachable and facts.groups()["Database"]

@@ -31,4 +31,4 @@ async def test_a_resume_that_fails_is_in_the_trail(home: Path, server: OllamaSer
         (record,) = await conversation.errors()
         assert (record.kind, record.turn_id, record.model) == ("resume", None, "llama3.2:3b")
         assert record.line in conversation.notices[0]
-        assert [info.error_count for info in await runtime.sessions()] == [1]
+        assert [info.error_count for info in await runtime.library.page()] == [1]

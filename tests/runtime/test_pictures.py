@@ -119,7 +119,7 @@ async def test_the_bytes_sent_are_the_bytes_attached_now_and_later(
             (),
         ]
         await ask(resumed, "How many animals?")
-        fork = await runtime.resume((await runtime.fork(handle)).handle)
+        fork = await runtime.resume((await runtime.library.fork(handle)).handle)
         await ask(fork, "How many?")
     requests = [chat.body for chat in server.chats]
     for before, after in itertools.pairwise(requests):
@@ -291,7 +291,7 @@ async def test_a_conversation_carries_twelve_and_forgetting_makes_room(
             await ask(conversation, "These", *many[at : at + 4])
         with pytest.raises(UsageError, match="12 pictures at most"):
             await ask(conversation, "One more", many[12])
-        before = await runtime.fork(conversation.handle)
+        before = await runtime.library.fork(conversation.handle)
         assert await conversation.forget_pictures() == 12
         assert await conversation.pictures.history((await conversation.tail(1)).entries[-1].id) == ()
         await ask(conversation, "Go on")
@@ -358,7 +358,7 @@ async def test_pictures_wait_with_their_question_while_nothing_can_be_written(
         await conversation.close()
         assert await bench.runtime.pictures.unused() == []
     async with opened(home, server.url) as runtime:
-        stored = await runtime.preview(handle)
+        stored = await runtime.library.preview(handle)
         assert [entry.text for entry in stored.entries][:2] == ["What is it?", "A cat."]
         assert stored_file(home, cat).exists()
 

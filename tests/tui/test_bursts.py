@@ -57,7 +57,7 @@ async def test_a_model_is_chosen(home: Path, keys: list[str], chosen: str) -> No
 async def test_a_session_is_opened(home: Path, keys: list[str], chosen: int) -> None:
     handles = await keep(home, "One", "Two", "Three")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: len(screen.browser.loaded) == 3)
             burst(pilot, *keys)

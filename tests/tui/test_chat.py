@@ -188,7 +188,7 @@ async def test_new_begins_empty_and_writes_nothing(home: Path, server: OllamaSer
         await chat.send("/new")
         await until(chat.pilot, lambda: not chat.questions and chat.screen.query(WelcomeView))
         assert chat.screen.conversation.handle == ""
-        assert len(await chat.screen.runtime.sessions()) == 1
+        assert len(await chat.screen.runtime.library.page()) == 1
 
 
 async def test_not_saved_is_said(home: Path, server: OllamaServer) -> None:

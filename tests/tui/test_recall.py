@@ -127,7 +127,7 @@ async def test_the_trash_and_what_the_program_wrote_are_not_found(home: Path, se
     async with chatting(home, server.url) as chat:
         await chat.ready()
         assert chat.screen.runtime is not None
-        await chat.screen.runtime.trash(handle)
+        await chat.screen.runtime.library.trash(handle)
         await search(chat)
         await until(chat.pilot, lambda: "Nothing was asked here yet." in screen_text(chat.pilot))
 

@@ -27,7 +27,7 @@ def line(screen: SessionsScreen) -> str:
 async def test_the_newest_is_first_and_enter_gives_its_handle(home: Path) -> None:
     handles = await keep(home, "Oldest", "Middle", "Newest")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: screen.browser.selected)
             assert titles(screen) == ["Newest", "Middle", "Oldest"]
@@ -39,7 +39,7 @@ async def test_the_newest_is_first_and_enter_gives_its_handle(home: Path) -> Non
 async def test_letters_filter_and_do_nothing_else(home: Path) -> None:
     await keep(home, "jq in anger", "Release notes", "Flaky restore test")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: len(screen.browser.loaded) == 3)
             await pilot.press("j", "q")
@@ -61,7 +61,7 @@ async def test_a_whole_handle_is_jumped_to_wherever_its_session_is(home: Path, t
     (far,) = await keep(home, "Elsewhere", root=str(tmp_path / "another"))
     near = await keep(home, "One", "Two", "Three")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: len(screen.browser.loaded) == 3)
             await pilot.press(*near[0].upper())
@@ -75,7 +75,7 @@ async def test_a_session_of_another_folder_is_opened_there(home: Path, tmp_path:
     folder = tmp_path / "it's another"
     (far,) = await keep(home, "Elsewhere", root=str(folder))
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(100, 30)) as pilot:
             await pilot.press("tab")
             await until(pilot, lambda: titles(screen) == ["Elsewhere"])
@@ -89,7 +89,7 @@ async def test_tab_widens_to_all_folders_and_back(home: Path, tmp_path: Path) ->
     await keep(home, "Elsewhere", root=str(tmp_path / "another"))
     await keep(home, "Here")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(120, 30)) as pilot:
             await until(pilot, lambda: titles(screen) == ["Here"])
             await pilot.press("tab")
@@ -102,7 +102,7 @@ async def test_tab_widens_to_all_folders_and_back(home: Path, tmp_path: Path) ->
 async def test_the_preview_shows_the_end_of_the_chosen_one_without_taking_it(home: Path) -> None:
     handles = await keep(home, "First", "Second")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: "On About Second?" in screen_text(pilot))
             await pilot.press("down")
@@ -117,7 +117,7 @@ async def test_the_preview_shows_the_end_of_the_chosen_one_without_taking_it(hom
 async def test_f2_renames_for_good_and_esc_leaves_the_old_title(home: Path) -> None:
     (handle,) = await keep(home, "Old title")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: screen.browser.selected)
             await pilot.press("f2", *" of yesterday", "escape")
@@ -133,7 +133,7 @@ async def test_f2_renames_for_good_and_esc_leaves_the_old_title(home: Path) -> N
 async def test_f8_trashes_with_a_line_that_undoes_it(home: Path) -> None:
     handles = await keep(home, "Stays", "Goes")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: len(screen.browser.loaded) == 2)
             await pilot.press("f8")
@@ -148,7 +148,7 @@ async def test_f8_trashes_with_a_line_that_undoes_it(home: Path) -> None:
 async def test_the_open_session_cannot_be_trashed(home: Path) -> None:
     (handle,) = await keep(home, "Open here")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime, current=handle))
+        app = Stage(screen := SessionsScreen(runtime.library, current=handle))
         async with app.run_test(size=(100, 24)) as pilot:
             await until(pilot, lambda: screen.browser.selected)
             await pilot.press("f8")
@@ -160,7 +160,7 @@ async def test_the_open_session_cannot_be_trashed(home: Path) -> None:
 async def test_every_session_can_be_reached_and_costs_no_widget(home: Path) -> None:
     await keep(home, *(f"Number {number}" for number in range(130)))
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: len(screen.browser.loaded) == PAGE)
             widgets = len(screen.query("*"))
@@ -180,7 +180,7 @@ async def test_a_session_that_is_open_elsewhere_says_by_whom(home: Path) -> None
     async with second_process(home) as other, runtime_of(home) as runtime:
         held = await other.hold(handle)
         assert held.info.holder is not None
-        app = Stage(SessionsScreen(runtime))
+        app = Stage(SessionsScreen(runtime.library))
         async with app.run_test(size=(120, 30)) as pilot:
             words = f"open in process {held.info.holder.pid}"
             await until(pilot, lambda: words in " ".join(screen_text(pilot).split()).replace("│ ", ""))
@@ -192,7 +192,7 @@ async def test_outside_text_is_drawn_as_what_it_is(home: Path) -> None:
         held, turn = await store.create(new_session(nasty, root=workspace_of(home)), opening(nasty))
         await held.settle(turn, settled(f"answer {nasty}"))
     async with runtime_of(home) as runtime:
-        app = Stage(SessionsScreen(runtime))
+        app = Stage(SessionsScreen(runtime.library))
         async with app.run_test(size=(120, 30)) as pilot:
             await until(pilot, lambda: "answer [bold]x[/]" in screen_text(pilot))
             drawn = screen_text(pilot)
@@ -203,7 +203,7 @@ async def test_outside_text_is_drawn_as_what_it_is(home: Path) -> None:
 async def test_the_smallest_terminal_has_the_list_and_no_preview(home: Path) -> None:
     handles = await keep(home, "A long title that has to be cut somewhere", "Second")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(30, 12)) as pilot:
             await until(pilot, lambda: screen.browser.selected)
             assert not screen.query_one(SessionPreview).region
@@ -215,7 +215,7 @@ async def test_the_smallest_terminal_has_the_list_and_no_preview(home: Path) -> 
 
 async def test_no_sessions_yet(home: Path) -> None:
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: "No sessions yet." in screen_text(pilot))
             await pilot.press("enter", "f8", "f2", "down")
@@ -226,7 +226,7 @@ async def test_no_sessions_yet(home: Path) -> None:
 async def test_a_click_chooses_and_a_click_on_the_chosen_one_opens(home: Path) -> None:
     handles = await keep(home, "First", "Second")
     async with runtime_of(home) as runtime:
-        app = Stage(screen := SessionsScreen(runtime))
+        app = Stage(screen := SessionsScreen(runtime.library))
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: len(screen.browser.loaded) == 2)
             await pilot.click(RowList, offset=(12, 1))

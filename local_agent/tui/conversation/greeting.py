@@ -66,7 +66,7 @@ class Greeting:
         conversation = screen.conversation
         self._facts = replace(self._known(), saved=runtime.saved, embedded_possible=engine)
         try:
-            self._facts = replace(self._known(), latest=await runtime.latest())
+            self._facts = replace(self._known(), latest=await runtime.library.latest())
         except LocalAgentError as error:
             screen.notify_line(str(error), "error")
         screen.show_facts()

@@ -132,6 +132,15 @@ class History:
             await self.transcript.show_amid(window)
         return self._item(entry_id)
 
+    async def reveal_entry(self, entry_id: int) -> bool:
+        """Have an entry in view; False when the path does not lead through it."""
+        item = await self.show_entry(entry_id)
+        if item is None or not item.widgets:
+            return False
+        await self.transcript.laid_out()
+        self.transcript.reveal(item.widgets[0])
+        return True
+
     async def to_question(self, step: int) -> None:
         """Put the question before (-1) or after (1) what is on top there; further parts are read."""
         from local_agent.tui.widgets.question import Question

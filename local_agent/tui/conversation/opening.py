@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from textual.worker import WorkerError
 
 from local_agent.domain.drafts import Draft, Prompt
 from local_agent.domain.errors import LocalAgentError, SessionHeld
@@ -49,6 +52,21 @@ async def open_handle(screen: ChatScreen, handle: str, *, unsent: bool = True) -
         if conversation is not None and conversation is not screen.conversation:
             await conversation.close()
         screen.notify_line(str(error), "error")
+
+
+async def open_entry(screen: ChatScreen, handle: str, entry_id: int) -> None:
+    """Go to an entry of a session, which is opened first when it is another one."""
+    await open_handle(screen, handle)
+    conversation = screen.conversation
+    if conversation is None or conversation.handle != handle:
+        return
+    # What is said of a session when it is opened stands at its end, and takes the view there.
+    for group in ("changes", "remarks"):
+        with suppress(WorkerError):
+            saying = [worker for worker in screen.workers if worker.group == group]
+            await screen.workers.wait_for_complete(saying)
+    if not await screen.history.reveal_entry(entry_id):
+        screen.notify_line("That was said on another branch of this session: /tree shows it.", "warning")
 
 
 async def drop_to_mirror(screen: ChatScreen) -> None:
@@ -117,7 +135,7 @@ async def _opened(screen: ChatScreen, handle: str) -> Conversation | None:
         case HeldAnswer.READ_ONLY:
             return await screen.runtime.view(handle)
         case HeldAnswer.FORK:
-            fork = await screen.runtime.fork(handle)
+            fork = await screen.runtime.library.fork(handle)
             conversation = await screen.runtime.resume(fork.handle)
             screen.notify_line(f"A fork of {handle}, from its last finished answer.")
             return conversation

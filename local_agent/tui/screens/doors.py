@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from local_agent.tui.launch import Launch
     from local_agent.tui.screens.chat import ChatScreen
     from local_agent.tui.tools.cards import Card
+    from local_agent.tui.widgets.found_browser import FoundEntry
     from local_agent.tui.widgets.question import Question
 
 
@@ -60,15 +61,16 @@ class Doors(Screen[None]):
         """Draw what is known of the conversation again."""
         raise NotImplementedError
 
-    def open_sessions(self) -> None:
-        """The session picker."""
+    def open_sessions(self, typed: str = "") -> None:
+        """The session picker, with something typed in it."""
         runtime = self._ready()
         if runtime is None:
             return
         from local_agent.tui.screens.sessions import SessionsScreen
 
         current = self.conversation.handle if self.conversation is not None else ""
-        self.app.push_screen(SessionsScreen(runtime, current=current, glyphs=self.glyphs), self._picked)
+        screen = SessionsScreen(runtime.library, typed=typed, current=current, glyphs=self.glyphs)
+        self.app.push_screen(screen, self._picked)
 
     def open_runtime(self) -> None:
         """What is running."""
@@ -139,9 +141,13 @@ class Doors(Screen[None]):
 
         self.app.push_screen(PictureScreen(pictures, read, first=first, glyphs=self.glyphs), closed)
 
-    def _picked(self, handle: str | None) -> None:
-        if handle:
-            self.run_worker(self.open_session(handle), group="opening")
+    def _picked(self, place: str | FoundEntry | None) -> None:
+        if isinstance(place, str):
+            self.run_worker(self.open_session(place), group="opening")
+        elif place is not None:
+            from local_agent.tui.conversation.opening import open_entry
+
+            self.run_worker(open_entry(cast("ChatScreen", self), *place), group="opening")
 
     def _ready(self) -> Runtime | None:
         if self.runtime is None:

@@ -1,4 +1,4 @@
-"""The session picker: find one as you type, look at its end, open, rename or trash it."""
+"""The library: find a session as you type, or what was said in any; open, rename, pin, fork, trash it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ from textual.widgets import Input, Static
 
 from local_agent.domain.errors import LocalAgentError
 from local_agent.domain.quoting import quoted
+from local_agent.domain.searching import Passage
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
 from local_agent.tui.device.catching_up import catch_up_typing
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.workspace_names import folder_name
 from local_agent.tui.screens.breakpoints import HEIGHTS, WIDTHS
+from local_agent.tui.widgets.found_browser import FoundBrowser, FoundEntry, SearchSource
 from local_agent.tui.widgets.key_line import KeyLine
 from local_agent.tui.widgets.line_input import LineInput
 from local_agent.tui.widgets.session_browser import SessionBrowser, SessionReader
 
+INSIDE = "/"
+"""Typed first, it has what follows looked for inside the messages."""
 
-class SessionSource(SessionReader, Protocol):
+
+class SessionSource(SessionReader, SearchSource, Protocol):
     """What the picker may do to the sessions it shows."""
 
     @property
@@ -41,8 +46,8 @@ class SessionSource(SessionReader, Protocol):
         """Bring it back."""
 
 
-class SessionsScreen(Screen[str | None]):
-    """Gives the handle to open, or None."""
+class SessionsScreen(Screen[str | FoundEntry | None]):
+    """Gives the handle to open, the place in a session that was found, or None."""
 
     CSS_PATH = "sessions.tcss"
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -62,15 +67,24 @@ class SessionsScreen(Screen[str | None]):
         Binding("ctrl+end", "move('last')", "Last", show=False, priority=True),
     ]
 
-    def __init__(self, source: SessionSource, *, current: str = "", glyphs: Glyphs = UNICODE) -> None:
+    def __init__(
+        self, source: SessionSource, *, typed: str = "", current: str = "", glyphs: Glyphs = UNICODE
+    ) -> None:
         super().__init__()
         self.browser = SessionBrowser(source, current=current, glyphs=glyphs)
-        self.filter_input = LineInput(id="filter", placeholder="type a title or handle", compact=True)
+        self.found = FoundBrowser(source, glyphs=glyphs)
+        self.filter_input = LineInput(
+            id="filter",
+            placeholder="type a title or handle, or / and what was said",
+            compact=True,
+            select_on_focus=False,
+        )
         self.title_input = LineInput(id="new-title", compact=True)
         self._heading = Static(id="heading", markup=False)
         self._line = Static(id="line", markup=False)
         self._line.display = False
         self._source = source
+        self._typed = one_line(typed)
         self._current = current
         self._glyphs = glyphs
         self._said = ("", "")
@@ -83,12 +97,19 @@ class SessionsScreen(Screen[str | None]):
         yield self.filter_input
         yield self.title_input
         yield self.browser
+        yield self.found
         yield self._line
         yield KeyLine(self._glyphs)
 
     def on_mount(self) -> None:
         self._show_heading()
         self.filter_input.focus()
+        self.filter_input.value = self._typed
+
+    @property
+    def inside(self) -> bool:
+        """True while messages are searched, not titles."""
+        return self.filter_input.value.startswith(INSIDE)
 
     @property
     def renaming(self) -> bool:
@@ -99,7 +120,9 @@ class SessionsScreen(Screen[str | None]):
         match action:
             case "untrash":
                 return self._trashed is not None
-            case "rename" | "trash" | "everywhere" | "move":
+            case "rename" | "trash":
+                return not (self.renaming or self.inside)
+            case "everywhere" | "move":
                 return not self.renaming
             case _:
                 return True
@@ -107,14 +130,35 @@ class SessionsScreen(Screen[str | None]):
     @on(Input.Changed, "#filter")
     def _filter_changed(self) -> None:
         self._say("")
-        self.browser.find(self.filter_input.value, everywhere=self._everywhere)
+        if self.found.display != self.inside:
+            self.found.display, self.browser.display = self.inside, not self.inside
+            self._show_heading()
+            self.refresh_bindings()
+        self._find()
+
+    def _find(self) -> None:
+        typed = self.filter_input.value
+        if self.inside:
+            self.found.find(typed.removeprefix(INSIDE), everywhere=self._everywhere)
+        else:
+            self.browser.find(typed, everywhere=self._everywhere)
 
     @on(SessionBrowser.Opened)
     def _row_opened(self, event: SessionBrowser.Opened) -> None:
-        self._open(event.session)
+        self._open(event.session.workspace_root, event.session.handle)
+
+    @on(FoundBrowser.Opened)
+    def _passage_opened(self, event: FoundBrowser.Opened) -> None:
+        self._open_passage(event.passage)
+
+    @on(FoundBrowser.Said)
+    def _remarked(self, event: FoundBrowser.Said) -> None:
+        if self.inside:
+            self._say(event.remark)
 
     @on(SessionBrowser.Failed)
-    def _reading_failed(self, event: SessionBrowser.Failed) -> None:
+    @on(FoundBrowser.Failed)
+    def _reading_failed(self, event: SessionBrowser.Failed | FoundBrowser.Failed) -> None:
         self._say(str(event.error), "$text-error")
 
     async def action_accept(self) -> None:
@@ -122,8 +166,11 @@ class SessionsScreen(Screen[str | None]):
         if self._renaming is not None:
             self._carry_out_rename(self._renaming, self.title_input.value)
             self._end_renaming()
+        elif self.inside:
+            if (passage := self.found.selected) is not None:
+                self._open_passage(passage)
         elif (session := self.browser.selected) is not None:
-            self._open(session)
+            self._open(session.workspace_root, session.handle)
 
     def action_close(self) -> None:
         if self.renaming:
@@ -133,12 +180,13 @@ class SessionsScreen(Screen[str | None]):
 
     async def action_move(self, how: str) -> None:
         await self._caught_up()
-        getattr(self.browser.row_list, f"action_{how}")()
+        rows = self.found.row_list if self.inside else self.browser.row_list
+        getattr(rows, f"action_{how}")()
 
     def action_everywhere(self) -> None:
         self._everywhere = not self._everywhere
         self._show_heading()
-        self.browser.find(self.filter_input.value, everywhere=self._everywhere)
+        self._find()
 
     async def action_rename(self) -> None:
         await self._caught_up()
@@ -154,15 +202,17 @@ class SessionsScreen(Screen[str | None]):
 
     async def _caught_up(self) -> None:
         await catch_up_typing(self.title_input if self.renaming else self.filter_input, self)
-        await self.browser.settled()
+        await (self.found if self.inside else self.browser).settled()
 
-    def _open(self, session: SessionInfo) -> None:
-        """Give the handle, or say where a session of another folder is to be opened."""
-        root = session.workspace_root
+    def _open_passage(self, passage: Passage) -> None:
+        self._open(passage.workspace_root, passage.handle, passage.entry_id)
+
+    def _open(self, root: str, handle: str, entry_id: int | None = None) -> None:
+        """Give the place, or say where a session of another folder is to be opened."""
         if root == self._source.workspace_root:
-            self.dismiss(session.handle)
+            self.dismiss(handle if entry_id is None else FoundEntry(handle, entry_id))
             return
-        command = f"cd {quoted(root)} && local-agent --resume {session.handle}"
+        command = f"cd {quoted(root)} && local-agent --resume {handle}"
         self._say(f"It belongs to {folder_name(root)}. Open it there: {command}", "$text-warning")
 
     def _end_renaming(self) -> None:
@@ -227,7 +277,8 @@ class SessionsScreen(Screen[str | None]):
             self._line.display = bool(text)
 
     def _show_heading(self) -> None:
+        name = "Search inside" if self.inside else "Sessions"
         where = "all folders" if self._everywhere else folder_name(self._source.workspace_root)
         self._heading.update(
-            Content.assemble(("Sessions", "bold"), (f" {self._glyphs.dot} {where}", "$text-muted"))
+            Content.assemble((name, "bold"), (f" {self._glyphs.dot} {where}", "$text-muted"))
         )

@@ -37,7 +37,7 @@ PREVIEW_FROM_WIDTH = 76
 class SessionReader(Protocol):
     """Where the list comes from."""
 
-    async def sessions(
+    async def page(
         self,
         text_filter: str = "",
         *,
@@ -163,13 +163,13 @@ class SessionBrowser(Horizontal):
             self._replace(page)
 
     async def _page(self, before: ListPlace | None, limit: int) -> list[SessionInfo]:
-        page = await self._reader.sessions(
+        page = await self._reader.page(
             self._typed, all_workspaces=self._everywhere, before=before, limit=limit
         )
         if page or before is not None or self._everywhere or not _is_handle(self._typed):
             return page
         # Whoever types a whole handle means that session, wherever it is.
-        return await self._reader.sessions(self._typed, all_workspaces=True, limit=limit)
+        return await self._reader.page(self._typed, all_workspaces=True, limit=limit)
 
     def _replace(self, page: list[SessionInfo]) -> None:
         rows, kept, index = self.row_list, self.selected, self.row_list.highlighted or 0

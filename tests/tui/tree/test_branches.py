@@ -186,7 +186,7 @@ async def test_a_fork_opens_and_what_was_left_stays(home: Path, server: OllamaSe
         assert [row.node.inherited for row in tree.rows] == [True, True]
         await chat.pilot.press("escape")
         await at_home(chat)
-        sessions = {info.handle: info for info in await chat.screen.runtime.sessions()}
+        sessions = {info.handle: info for info in await chat.screen.runtime.library.page()}
         assert len(sessions) == 3 and sessions[left].turn_count == 2
 
 
@@ -278,7 +278,7 @@ async def test_the_picker_shows_branches_and_stands_forks_below_their_parent(
         await until(chat.pilot, lambda: not chat.replies)
         await chat.send("alone")
         await chat.answered(1)
-        await chat.screen.runtime.fork(parent, "child")
+        await chat.screen.runtime.library.fork(parent, "child")
         await chat.pilot.press("ctrl+s")
         await until(chat.pilot, lambda: "2 branches: /tree shows them" in screen_text(chat.pilot))
         shown = [line for line in screen_text(chat.pilot).split("\n") if " turn" in line and "now" in line]
