@@ -8,12 +8,15 @@ import click
 from click.shell_completion import CompletionItem
 
 from local_agent.cli.export import export
+from local_agent.cli.found import found_rows, search_remarks
 from local_agent.cli.handles import complete_handles, find_here, find_session
+from local_agent.cli.purge import purge
 from local_agent.cli.startup import Startup
 from local_agent.cli.stored import on_held, on_store, whole_path
 from local_agent.cli.streams import say, write, write_json
 from local_agent.cli.transcript import list_rows, session_document, transcript
 from local_agent.domain.errors import LocalAgentError, UsageError
+from local_agent.domain.searching import SearchPage
 from local_agent.domain.sessions import SessionInfo
 from local_agent.domain.text import one_line
 from local_agent.domain.titles import cut
@@ -33,10 +36,11 @@ _json = click.option("--json", "as_document", is_flag=True, help="Print JSON.")
 
 @click.group()
 def session() -> None:
-    """List, read, fork, rename, export, repair and put away conversations."""
+    """List, search, read, fork, rename, export, repair and put away conversations."""
 
 
 session.add_command(export)
+session.add_command(purge)
 
 
 @session.command("list")
@@ -69,6 +73,34 @@ def list_sessions(as_document: bool, limit: int, everywhere: bool) -> None:
         )
     elif len(found) > limit:
         say(f"There are more: local-agent session list --limit {limit * 5}{' --all' if everywhere else ''}")
+
+
+@session.command()
+@_json
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="How many at most.")
+@click.option("--all", "everywhere", is_flag=True, help="Look into every folder, not only into this one.")
+@click.argument("words", nargs=-1, required=True)
+def search(words: tuple[str, ...], as_document: bool, limit: int, everywhere: bool) -> None:
+    """Find what was asked and answered, by words or parts of words.
+
+    One exchange a hit: the session, when, and the words where they stand.
+    """
+    startup = Startup.here()
+    typed = " ".join(words)
+    found = SearchPage()
+    if startup.paths.database.exists():
+        found = on_store(
+            startup,
+            lambda runtime: runtime.library.search(typed, all_workspaces=everywhere, limit=limit),
+            only_reads=True,
+        )
+    if as_document:
+        write_json(as_json(found, indent=2) + "\n")
+        return
+    for row in found_rows(found, with_folder=everywhere):
+        write(row + "\n")
+    for remark in search_remarks(found, typed, everywhere=everywhere):
+        say(remark)
 
 
 @session.command()

@@ -141,6 +141,37 @@ async def test_a_long_session_is_shown_whole(home: Path, project: Path, server: 
             assert len(path.turns) == 7
 
 
+async def test_search_prints_the_words_where_they_stand(
+    home: Path, project: Path, elsewhere: Path, server: OllamaServer
+) -> None:
+    server.script("The database listens on 5544.", "In the \x1b[31morchard.")
+    here = await stored_session(server.url, project, "Which port?")
+    there = await stored_session(server.url, elsewhere, "Where is it?")
+
+    found = run("session", "search", "it", "DATABASE", cwd=project)
+    assert found.code == 0
+    row, snippet = found.out.splitlines()
+    assert (row[:7], row.endswith("answered  Which port?")) == (here, True)
+    assert snippet == "    The database listens on 5544."
+    assert found.err == "Not looked for: it.\n"
+    (passage,) = json.loads(run("session", "search", "database", "--json", cwd=project).out)["passages"]
+    assert (passage["question"], passage["answer"]) == ("Which port?", "The database listens on 5544.")
+
+    missed = run("session", "search", "orchard", cwd=project)
+    assert (missed.code, missed.out) == (0, "")
+    words = missed.err.rpartition(": local-agent ")[2].split()
+    everywhere = run(*words, cwd=project)
+    assert everywhere.out.startswith(there)
+    assert "\x1b" not in everywhere.out
+
+
+def test_search_of_nothing_makes_nothing(home: Path, project: Path) -> None:
+    missed = run("session", "search", "anything", cwd=project)
+    assert (missed.code, missed.out) == (0, "")
+    assert not home.exists()
+    assert run("session", "search", cwd=project).code == 2
+
+
 async def test_rename_trash_and_untrash(home: Path, project: Path, server: OllamaServer) -> None:
     server.script("one")
     handle = await stored_session(server.url, project, "First question")
