@@ -24,6 +24,7 @@ CommitName = Literal[
     "session.create",
     "session.fork",
     "session.mark",
+    "session.purge",
     "session.rename",
     "session.set_mode",
     "session.set_model",

@@ -32,6 +32,7 @@ from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.models import Models
 from local_agent.runtime.pictures import Pictures
 from local_agent.runtime.planning import Planner
+from local_agent.runtime.purging import Purging
 from local_agent.runtime.resume_report import note_failed_resume
 from local_agent.runtime.set_aside import SetAside, left_behind
 from local_agent.runtime.workspace import git_root_commit
@@ -66,6 +67,7 @@ class Runtime:
         self.pictures = Pictures(objects, store.picture_digests)
         self.asked = AskedBefore(store, self.workspace_root)
         self.library = Library(store, self.workspace_root)
+        self.purging = Purging(store, paths)
         self._git_root_commit: str | None = None
 
     def adopt(self, settings: Settings, conversation: Conversation | None) -> None:

@@ -13,8 +13,9 @@ from local_agent.domain.crashpoints import CommitName
 from local_agent.domain.entries import Entry, Turn
 from local_agent.domain.errors import StoreError
 from local_agent.domain.ports import Opening, OpenTurn, Outcome, Reply
+from local_agent.domain.purging import Purged
 from local_agent.domain.sessions import SessionInfo
-from local_agent.store import drafts, history, leases, sessions, turns
+from local_agent.store import drafts, history, leases, purge, sessions, turns
 from local_agent.store.gateway import Gateway
 from local_agent.store.held_calls import HeldCalls
 from local_agent.store.held_moves import HeldMoves
@@ -103,6 +104,10 @@ class HeldSession(HeldCalls, HeldMoves):
         """Set the title for good."""
         await self._change("session.rename", title=title, title_source="person")
         self.info = replace(self.info, title=title, title_source="person")
+
+    async def purge(self) -> Purged:
+        """Delete the session for good; ``StoreError`` for one that is not in the trash."""
+        return await self._write(lambda db: purge.purge(db, self.info.id), "session.purge")
 
     async def require_held(self) -> None:
         """Raise ``LeaseLost`` once the session is another process's."""

@@ -18,6 +18,7 @@ from local_agent.domain.entries import Kind
 from local_agent.domain.errors import StoreError
 from local_agent.domain.purging import Footprint, Purged
 from local_agent.store import word_index
+from local_agent.store.examine import connect_readonly
 from local_agent.store.models import SessionRow
 
 WIPE_SECONDS = 10.0
@@ -57,7 +58,7 @@ _FOLLOW = (
     """,
 )
 _FAMILY = (
-    # Forks of one session go on as forks of the oldest of them, which has become the owner of what they share.
+    # Its forks go on as forks of the oldest of them, which has become the owner of what they share.
     """
     UPDATE sessions SET parent_session = (SELECT min(id) FROM sessions WHERE parent_session = :purged)
     WHERE parent_session = :purged AND id > (SELECT min(id) FROM sessions WHERE parent_session = :purged)
@@ -89,10 +90,10 @@ _DELETE = (
     """,
 )
 _NAMING = (
-    "SELECT sha256 FROM attachments",
-    "SELECT before_digest || ' ' || after_digest FROM file_changes",
-    "SELECT detail FROM execution_events",
-    "SELECT pictures || ' ' || queue FROM drafts",
+    "SELECT CAST(sha256 AS BLOB) FROM attachments",
+    "SELECT CAST(before_digest || ' ' || after_digest AS BLOB) FROM file_changes",
+    "SELECT CAST(detail AS BLOB) FROM execution_events",
+    "SELECT CAST(pictures || ' ' || queue AS BLOB) FROM drafts",
 )
 
 
@@ -159,7 +160,9 @@ def named_objects(connection: Connection) -> set[str]:
     """Digests of all objects that any row names."""
     found: set[str] = set()
     for query in _NAMING:
-        rows = connection.exec_driver_sql(f"SELECT CAST(named AS BLOB) FROM ({query.replace(' FROM', ' AS named FROM', 1)})")
+        rows = connection.exec_driver_sql(
+            f"SELECT CAST(named AS BLOB) FROM ({query.replace(' FROM', ' AS named FROM', 1)})"
+        )
         for (text,) in rows:
             found.update(digest.decode() for digest in _DIGEST.findall(text or b""))
     return found
@@ -168,13 +171,26 @@ def named_objects(connection: Connection) -> set[str]:
 def wipe(path: Path) -> bool:
     """Write the database anew without its free pages, and empty its log. Blocking.
 
-    False when another process holds on to what was; raises ``sqlite3.Error``.
+    False when another process holds on to what was, or the disk takes no second copy.
     """
-    with closing(sqlite3.connect(path, timeout=WIPE_SECONDS, isolation_level=None)) as connection:
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("VACUUM")
-        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    try:
+        with closing(sqlite3.connect(path, timeout=WIPE_SECONDS, isolation_level=None)) as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("VACUUM")
+            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.Error:
+        return False
     return not busy
+
+
+def holds(path: Path, handle: str) -> bool | None:
+    """Whether a copy of the database has the session; None when that can't be read."""
+    try:
+        with closing(connect_readonly(path)) as connection:
+            found = connection.execute("SELECT 1 FROM sessions WHERE handle = ?", (handle,)).fetchone()
+    except (sqlite3.Error, StoreError):
+        return None
+    return found is not None
 
 
 def _owners(connection: Connection, session_id: int) -> dict[int, int]:

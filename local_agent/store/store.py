@@ -14,8 +14,9 @@ from local_agent.config.private_files import close_to_others, private_folder
 from local_agent.domain.drafts import Draft
 from local_agent.domain.errors import Damaged, LeaseLost, NotSaved
 from local_agent.domain.ports import Opening, OpenTurn
+from local_agent.domain.purging import Footprint, Purged
 from local_agent.domain.sessions import NewSession
-from local_agent.store import drafts
+from local_agent.store import drafts, purge, sessions
 from local_agent.store.calls import Calls
 from local_agent.store.catalogue import Catalogue
 from local_agent.store.copies import newest_copy
@@ -159,6 +160,28 @@ class Store(Catalogue, Transcripts, Calls, TimeReads):
     async def take_over(self, handle: str) -> HeldSession:
         """Take the lease from whoever has it."""
         return await self._holding.take_over(handle)
+
+    async def footprint(self, handle: str) -> Footprint:
+        """What a purge would delete; ``StoreError`` for a session that is not in the trash."""
+
+        def work(db: Session) -> Footprint:
+            session_id = sessions.by_handle(db, handle).id
+            purge.require_trashed(db, session_id)
+            return purge.footprint(db, session_id)
+
+        return await self._gateway.read(work)
+
+    async def purge(self, handle: str) -> Purged:
+        """Delete a session of the trash for good; ``SessionHeld`` while another process has it."""
+        held = await self._holding.hold(handle)
+        try:
+            return await held.purge()
+        finally:
+            await held.release()
+
+    async def named_objects(self) -> set[str]:
+        """Digests of all pictures, outputs and contents that any row names."""
+        return await self._gateway.read(lambda db: purge.named_objects(db.connection()))
 
     async def save_draft(
         self, workspace_root: str, session_id: int | None, draft: Draft, *, moved_from: int | None = None
