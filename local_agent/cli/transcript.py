@@ -109,7 +109,7 @@ def _speaker(entry: Entry, path: StoredPath, callers: Mapping[int, Entry]) -> st
 
 
 def _marks(info: SessionInfo) -> list[str]:
-    marks = []
+    marks = ["pinned"] if info.pinned else []
     if info.forked_from:
         marks.append(f"fork of {info.forked_from}")
     if info.branches > 1:

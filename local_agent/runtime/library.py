@@ -32,9 +32,15 @@ class Library:
         before: ListPlace | None = None,
         limit: int = 100,
     ) -> list[SessionInfo]:
-        """One page of the list, newest first; ``before`` is the last row's place."""
+        """One page of the list, the pinned ones first, then newest first; ``before`` is the place of the last
+        row that is not pinned.
+        """
         root = None if all_workspaces else self.workspace_root
         return await self._store.page(root, text_filter=text_filter, before=before, limit=limit)
+
+    async def trashed(self, *, all_workspaces: bool = False) -> list[SessionInfo]:
+        """What lies in the trash, newest first."""
+        return await self._store.trashed(None if all_workspaces else self.workspace_root)
 
     async def preview(self, handle: str, count: int = 20) -> Slice:
         """The last entries of a session, without opening it."""
@@ -54,6 +60,10 @@ class Library:
     async def rename(self, handle: str, title: str) -> None:
         """Set a session's title for good."""
         await self._store.rename(handle, given_title(title))
+
+    async def pin(self, handle: str, *, pinned: bool) -> None:
+        """Have a session stand above the others, or no more."""
+        await self._store.pin(handle, pinned=pinned)
 
     async def trash(self, handle: str) -> None:
         """Take a session out of every list; ``untrash`` brings it back."""

@@ -37,7 +37,9 @@ class Catalogue:
         limit: int = 100,
         before: ListPlace | None = None,
     ) -> list[SessionInfo]:
-        """Newest first; ``before`` is the place of the page before's last row, root None is all."""
+        """The pinned ones, then newest first; ``before`` is the place of the page before's last row, root None
+        is all.
+        """
         return await self._gateway.read(
             lambda db: sessions.page(db, workspace_root, text_filter, limit, before)
         )
@@ -55,6 +57,10 @@ class Catalogue:
     async def rename(self, handle: str, title: str) -> None:
         """Set a title for good; as with the trash, ``SessionHeld`` while another process writes there."""
         await self._change(handle, title=title, title_source="person")
+
+    async def pin(self, handle: str, *, pinned: bool) -> None:
+        """Have a session stand above the others in lists, or no more."""
+        await self._change(handle, pinned=pinned)
 
     async def trash(self, handle: str) -> None:
         """Take a session out of all lists; nothing is deleted."""

@@ -184,14 +184,26 @@ def latest(db: Session, workspace_root: str) -> SessionInfo | None:
 def page(
     db: Session, workspace_root: str | None, text_filter: str, limit: int, before: ListPlace | None
 ) -> list[SessionInfo]:
-    """Sessions out of the trash, newest first; ``before`` is where the page before ended."""
+    """Sessions out of the trash, newest first; ``before`` is where the page before ended.
+
+    The first page begins with the pinned ones, all of them, beyond its ``limit``.
+    """
     query = _rows()
-    if before is not None:
-        query = query.where(tuple_(SessionRow.last_entry, SessionRow.id) < tuple_(*before))
     name = SessionRow.handle.op("||")(literal_column("' '")).op("||")(literal_column("sessions.title"))
     for word in text_filter.split():
         query = query.where(name.op("GLOB")(literal(subsequence(word), StoredText)))
-    return _listed(db, query, workspace_root, limit)
+    rest = query.where(~SessionRow.pinned)
+    if before is not None:
+        rest = rest.where(tuple_(SessionRow.last_entry, SessionRow.id) < tuple_(*before))
+        return _listed(db, rest, workspace_root, limit)
+    above = query.where(SessionRow.pinned, ~SessionRow.trashed).order_by(*_NEWEST_FIRST)
+    if workspace_root is not None:
+        above = above.where(WorkspaceRow.root == workspace_root)
+    pinned = or_without(lambda: _infos(db, above), None)
+    if pinned is None:
+        # What is damaged is listed once, and in one order.
+        return _listed(db, query, workspace_root, limit)
+    return pinned + _listed(db, rest, workspace_root, limit)
 
 
 def trashed(db: Session, workspace_root: str | None) -> list[SessionInfo]:

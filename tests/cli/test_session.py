@@ -153,7 +153,7 @@ async def test_search_prints_the_words_where_they_stand(
     row, snippet = found.out.splitlines()
     assert (row[:7], row.endswith("answered  Which port?")) == (here, True)
     assert snippet == "    The database listens on 5544."
-    assert found.err == "Not looked for: it.\n"
+    assert found.err == "local-agent: Not looked for: it.\n"
     (passage,) = json.loads(run("session", "search", "database", "--json", cwd=project).out)["passages"]
     assert (passage["question"], passage["answer"]) == ("Which port?", "The database listens on 5544.")
 

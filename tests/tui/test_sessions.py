@@ -237,3 +237,45 @@ async def test_a_click_chooses_and_a_click_on_the_chosen_one_opens(home: Path) -
             await pilot.click(RowList, offset=(12, 1))
             await until(pilot, lambda: app.given)
     assert app.given == [handles[0]]
+
+
+async def test_a_pinned_session_stands_above_newer_ones_until_it_is_let_go(home: Path) -> None:
+    await keep(home, "Oldest", "Middle", "Newest")
+    async with runtime_of(home) as runtime:
+        app = Stage(screen := SessionsScreen(runtime.library))
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: len(screen.browser.loaded) == 3)
+            await pilot.press("down", "down", "f4")
+            await until(pilot, lambda: titles(screen) == ["Oldest", "Newest", "Middle"])
+            assert screen.browser.selected is not None and screen.browser.selected.title == "Oldest"
+            assert "◆ Oldest" in screen_text(pilot)
+            await pilot.press("f4")
+            await until(pilot, lambda: titles(screen) == ["Newest", "Middle", "Oldest"])
+
+
+async def test_a_fork_stands_below_its_parent_with_the_pointer_at_it(home: Path) -> None:
+    (handle,) = await keep(home, "Parent")
+    async with runtime_of(home) as runtime:
+        app = Stage(screen := SessionsScreen(runtime.library))
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: screen.browser.selected)
+            await pilot.press("f5")
+            await until(pilot, lambda: len(screen.browser.loaded) == 2)
+            parent, fork = screen.browser.loaded
+            assert (parent.handle, fork.forked_from) == (handle, handle)
+            await until(pilot, lambda: screen.browser.selected == fork)
+            assert f"{fork.handle} is a fork of {handle}." in line(screen)
+
+
+async def test_pinned_sessions_come_once_however_many_pages_there_are(home: Path) -> None:
+    handles = await keep(home, *(f"Session {number}" for number in range(PAGE + 20)))
+    async with runtime_of(home) as runtime:
+        for handle in (handles[0], handles[-1]):
+            await runtime.library.pin(handle, pinned=True)
+        app = Stage(screen := SessionsScreen(runtime.library))
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: screen.browser.loaded)
+            assert [each.handle for each in screen.browser.loaded[:2]] == [handles[-1], handles[0]]
+            await pilot.press("ctrl+end")
+            await until(pilot, lambda: len(screen.browser.loaded) == PAGE + 20)
+            assert len({each.handle for each in screen.browser.loaded}) == PAGE + 20

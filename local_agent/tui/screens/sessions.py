@@ -39,6 +39,12 @@ class SessionSource(SessionReader, SearchSource, Protocol):
     async def rename(self, handle: str, title: str) -> None:
         """Set a title for good."""
 
+    async def pin(self, handle: str, *, pinned: bool) -> None:
+        """Have it stand above the others, or no more."""
+
+    async def fork(self, handle: str) -> SessionInfo:
+        """Another session from the end of its last settled turn."""
+
     async def trash(self, handle: str) -> None:
         """Take a session out of every list."""
 
@@ -55,6 +61,8 @@ class SessionsScreen(Screen[str | FoundEntry | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", "open", id="sessions.open", priority=True),
         Binding("f2", "rename", "rename", id="sessions.rename"),
+        Binding("f4", "pin", "pin", id="sessions.pin"),
+        Binding("f5", "fork", "fork", id="sessions.fork"),
         Binding("f8", "trash", "trash", id="sessions.trash"),
         Binding("ctrl+z", "untrash", "undo", id="sessions.untrash", priority=True),
         Binding("tab", "everywhere", "all folders", id="sessions.everywhere", priority=True),
@@ -120,7 +128,7 @@ class SessionsScreen(Screen[str | FoundEntry | None]):
         match action:
             case "untrash":
                 return self._trashed is not None
-            case "rename" | "trash":
+            case "rename" | "pin" | "fork" | "trash":
                 return not (self.renaming or self.inside)
             case "everywhere" | "move":
                 return not self.renaming
@@ -233,6 +241,35 @@ class SessionsScreen(Screen[str | FoundEntry | None]):
             self._say(str(error), "$text-error")
         else:
             self.browser.reload()
+
+    @work(group="change")
+    async def action_pin(self) -> None:
+        await self._caught_up()
+        session = self.browser.selected
+        if session is None:
+            return
+        try:
+            await self._source.pin(session.handle, pinned=not session.pinned)
+        except LocalAgentError as error:
+            self._say(str(error), "$text-error")
+            return
+        where = "stands where it belongs again" if session.pinned else "stands above the others from now on"
+        self._say(f"{session.handle} {where}.")
+        self.browser.reload()
+
+    @work(group="change")
+    async def action_fork(self) -> None:
+        await self._caught_up()
+        session = self.browser.selected
+        if session is None:
+            return
+        try:
+            fork = await self._source.fork(session.handle)
+        except LocalAgentError as error:
+            self._say(str(error), "$text-error")
+            return
+        self._say(f"{fork.handle} is a fork of {session.handle}.")
+        self.browser.reload(fork.handle)
 
     @work(group="change")
     async def action_trash(self) -> None:

@@ -45,7 +45,7 @@ class SessionReader(Protocol):
         before: ListPlace | None = None,
         limit: int = PAGE,
     ) -> list[SessionInfo]:
-        """One page, newest first; ``before`` is the last row's place."""
+        """One page, pinned ones first; ``before`` is the place of the last row that is not pinned."""
 
     async def preview(self, handle: str, count: int = PREVIEW_ENTRIES) -> Slice:
         """The last entries of a session."""
@@ -84,6 +84,7 @@ class SessionBrowser(Horizontal):
         self._everywhere = False
         self._loaded: list[SessionInfo] = []
         self._complete = False
+        self._wanted = ""
         self._loading: Worker[None] | None = None
         self.row_list = RowList(glyphs=glyphs)
         self.session_preview = SessionPreview(glyphs)
@@ -115,8 +116,9 @@ class SessionBrowser(Horizontal):
         self._typed, self._everywhere = typed.strip(), everywhere
         self._loading = self._load()
 
-    def reload(self) -> None:
-        """Read the list again; the pointer stays where it is, or near."""
+    def reload(self, handle: str = "") -> None:
+        """Read the list again; the pointer goes to ``handle``, or stays where it is, or near."""
+        self._wanted = handle
         self._loading = self._load()
 
     async def settled(self) -> None:
@@ -146,7 +148,9 @@ class SessionBrowser(Horizontal):
 
     @work(group="rows", exclusive=True)
     async def _load(self, *, more: bool = False) -> None:
-        before = min(each.place for each in self._loaded) if more and self._loaded else None
+        before = min((each.place for each in self._loaded if not each.pinned), default=None) if more else None
+        if more and before is None:
+            return
         limit = max(PAGE, self.app.size.height)
         try:
             page = await self._page(before, limit)
@@ -155,7 +159,7 @@ class SessionBrowser(Horizontal):
             return
         self._complete = len(page) < limit
         if not self._typed:
-            page = families(page)
+            page = [each for pinned in (True, False) for each in families(_those(page, pinned=pinned))]
         if more:
             self._loaded += page
             self.row_list.add_options(self._option(session) for session in page)
@@ -181,6 +185,8 @@ class SessionBrowser(Horizontal):
         handles = [session.handle for session in page]
         typed = self._typed.lower()
         wanted = typed if typed in handles else kept.handle if kept is not None else ""
+        if self._wanted in handles:
+            wanted, self._wanted = self._wanted, ""
         if wanted in handles:
             index = handles.index(wanted)
         elif self._typed:
@@ -221,6 +227,10 @@ class SessionBrowser(Horizontal):
             self.post_message(self.Failed(error))
             return
         self.session_preview.show_tail(tail)
+
+
+def _those(page: list[SessionInfo], *, pinned: bool) -> list[SessionInfo]:
+    return [session for session in page if session.pinned is pinned]
 
 
 def _is_handle(text: str) -> bool:

@@ -49,6 +49,8 @@ class SessionRow:
         name = one_line(self._session.title)
         if self._session.forked_from:
             name = f"{self._glyphs.fork} {name}"
+        if self._session.pinned:
+            name = f"{self._glyphs.place} {name}"
         branches = self._branches(left)
         handle, title = self._session.handle, fit_text(name, left - len(branches))
         facts = "".join(_GAP + self._fact(name) for name in _WIDTHS if name in shown - {"marks"})
