@@ -49,16 +49,19 @@ session.add_command(purge)
     "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many, newest first."
 )
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of every folder, not only of this one.")
-def list_sessions(as_document: bool, limit: int, everywhere: bool) -> None:
+@click.option("--trash", "in_trash", is_flag=True, help="What lies in the trash.")
+def list_sessions(as_document: bool, limit: int, everywhere: bool, in_trash: bool) -> None:
     """List the sessions of this folder, newest first."""
+
+    async def look(runtime: Runtime) -> list[SessionInfo]:
+        if in_trash:
+            return await runtime.library.trashed(all_workspaces=everywhere)
+        return await runtime.library.page(all_workspaces=everywhere, limit=limit + 1)
+
     startup = Startup.here()
     found: list[SessionInfo] = []
     if startup.paths.database.exists():
-        found = on_store(
-            startup,
-            lambda runtime: runtime.library.page(all_workspaces=everywhere, limit=limit + 1),
-            only_reads=True,
-        )
+        found = on_store(startup, look, only_reads=True)
     shown = found[:limit]
     if as_document:
         write_json(as_json(shown, indent=2) + "\n")
@@ -66,13 +69,18 @@ def list_sessions(as_document: bool, limit: int, everywhere: bool) -> None:
     for row in list_rows(shown, with_folder=everywhere):
         write(row + "\n")
     if not shown:
-        say(
-            "No sessions yet."
-            if everywhere
-            else "No sessions in this folder. Others: local-agent session list --all"
-        )
+        say(_nothing(everywhere, in_trash))
     elif len(found) > limit:
-        say(f"There are more: local-agent session list --limit {limit * 5}{' --all' if everywhere else ''}")
+        more = f"{' --all' if everywhere else ''}{' --trash' if in_trash else ''}"
+        say(f"There are more: local-agent session list --limit {limit * 5}{more}")
+
+
+def _nothing(everywhere: bool, in_trash: bool) -> str:
+    flag = " --trash" if in_trash else ""
+    if everywhere:
+        return "Nothing is in the trash." if in_trash else "No sessions yet."
+    what = "Nothing of this folder is in the trash" if in_trash else "No sessions in this folder"
+    return f"{what}. Others: local-agent session list --all{flag}"
 
 
 @session.command()

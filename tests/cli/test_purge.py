@@ -145,3 +145,22 @@ async def test_killed_half_way_it_is_all_or_nothing(
         assert there.code == 2
         assert run("session", "purge", "--finish", cwd=project).code == 0
     assert files_with(home) == []
+
+
+async def test_the_trash_is_listed(home: Path, project: Path, server: OllamaServer) -> None:
+    server.script("one", "two")
+    handle = await stored_session(server.url, project, "First question")
+    other = await stored_session(server.url, project, "Another")
+    empty = run("session", "list", "--trash", cwd=project)
+    line = "Nothing of this folder is in the trash. Others: local-agent session list --all --trash"
+    assert (empty.out, empty.line) == ("", line)
+
+    run("session", "trash", handle, cwd=project)
+
+    listed = run("session", "list", "--trash", cwd=project).out
+    assert handle in listed
+    assert other not in listed
+    (row,) = json.loads(run("session", "list", "--trash", "--json", cwd=project).out)
+    assert (row["handle"], row["trashed"], row["pinned"]) == (handle, True, False)
+    run("session", "purge", handle, "--confirm", handle, cwd=project)
+    assert run("session", "list", "--trash", "--all", cwd=project).line == "Nothing is in the trash."
