@@ -80,7 +80,7 @@ def _tell(swept: Swept) -> int:
     for path in swept.copies:
         say(f"A copy of the database may still hold it; delete it yourself: {one_line(path)}")
     for path in swept.left:
-        say(f"This file can't be removed; delete it yourself: {one_line(path)}")
+        say(f"This was set aside for a session that is gone; delete it yourself: {one_line(path)}")
     if swept.wiped:
         say("What was deleted is wiped off the database's file.")
     else:

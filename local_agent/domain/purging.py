@@ -31,7 +31,7 @@ class Swept:
     """What was wiped off the disk afterwards.
 
     ``wiped`` False: another process keeps old pages of the database alive. ``copies`` still hold the session;
-    ``left`` could not be removed.
+    ``left`` are files of a deleted session that were not removed.
     """
 
     wiped: bool

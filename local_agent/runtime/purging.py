@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from local_agent.config.paths import Paths
+from local_agent.domain.errors import UnknownSession
 from local_agent.domain.handles import is_handle
 from local_agent.domain.purging import Footprint, Purged, Swept
 from local_agent.objects.store import SPARED_SECONDS, ObjectFolder
@@ -42,7 +43,18 @@ class Purging:
         there = await asyncio.to_thread(lambda: [each.digest for f in self._folders() for each in f.all()])
         unnamed = set(there) - await self._store.named_objects()
         removed = await asyncio.to_thread(self._remove, unnamed, SPARED_SECONDS)
-        return Swept(await asyncio.to_thread(wipe, self._paths.database), removed)
+        wiped = await asyncio.to_thread(wipe, self._paths.database)
+        return Swept(wiped, removed, left=tuple([path async for path in self._strays()]))
+
+    async def _strays(self) -> AsyncIterator[str]:
+        """What was set aside for sessions that are not there; an older copy of the database may have them."""
+        for path in sorted(self._paths.unsaved.glob("*.md")):
+            handle = path.name.partition("-")[0]
+            if is_handle(handle):
+                try:
+                    await self._store.find(handle)
+                except UnknownSession:
+                    yield str(path)
 
     def _sweep(self, purged: Purged, began: float) -> Swept:
         left = []

@@ -143,6 +143,12 @@ async def test_killed_half_way_it_is_all_or_nothing(
         assert run("session", "purge", handle, "--confirm", handle, cwd=project).code == 0
     else:
         assert there.code == 2
+        aside = home / "unsaved" / f"{handle}-20260101-000000-000000.md"
+        aside.parent.mkdir(exist_ok=True)
+        aside.write_text(WORD)
+        told = run("session", "purge", "--finish", cwd=project)
+        assert (told.code, f"delete it yourself: {aside}" in told.err) == (1, True)
+        aside.unlink()
         assert run("session", "purge", "--finish", cwd=project).code == 0
     assert files_with(home) == []
 
