@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Kind
@@ -89,6 +90,14 @@ _DELETE = (
     WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.prompt_digest = prompt_texts.digest)
     """,
 )
+# Who refers to a row is looked for at each delete; without these every one reads whole tables.
+_LOOKED_UP = {
+    "purge_kept_from": "entries (kept_from)",
+    "purge_from_entry": "head_moves (from_entry)",
+    "purge_to_entry": "head_moves (to_entry)",
+    "purge_of_turn": "head_moves (turn_id)",
+    "purge_prompt": "turns (prompt_digest)",
+}
 _NAMING = (
     "SELECT CAST(sha256 AS BLOB) FROM attachments",
     "SELECT CAST(before_digest || ' ' || after_digest AS BLOB) FROM file_changes",
@@ -142,9 +151,15 @@ def purge(db: Session, session_id: int) -> Purged:
     purged = {"purged": session_id}
     for entry_id, owner in _owners(connection, session_id).items():
         connection.exec_driver_sql("UPDATE entries SET session_id = ? WHERE id = ?", (owner, entry_id))
+    indexed = _forgotten(connection, session_id)
+    for index, columns in _LOOKED_UP.items():
+        connection.exec_driver_sql(f"CREATE INDEX {index} ON {columns}")
     for statement in (*_FOLLOW, *_FAMILY, *_DELETE):
         connection.exec_driver_sql(statement, purged)
-    word_index.rebuild(connection)
+    for index in _LOOKED_UP:
+        connection.exec_driver_sql(f"DROP INDEX {index}")
+    if not indexed:
+        word_index.rebuild(connection)
     for _, sql in triggers:
         connection.exec_driver_sql(sql)
     if broken := connection.exec_driver_sql("PRAGMA foreign_key_check").first():
@@ -176,6 +191,7 @@ def wipe(path: Path) -> bool:
     try:
         with closing(sqlite3.connect(path, timeout=WIPE_SECONDS, isolation_level=None)) as connection:
             connection.execute("PRAGMA secure_delete = ON")
+            connection.execute(word_index.OPTIMISE)
             connection.execute("VACUUM")
             (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.Error:
@@ -191,6 +207,15 @@ def holds(path: Path, handle: str) -> bool | None:
     except (sqlite3.Error, StoreError):
         return None
     return found is not None
+
+
+def _forgotten(connection: Connection, session_id: int) -> bool:
+    """Whether the index let go of a session; one that lacks some of its entries has to be made anew."""
+    try:
+        word_index.forget(connection, session_id)
+    except DatabaseError:
+        return False
+    return True
 
 
 def _owners(connection: Connection, session_id: int) -> dict[int, int]:

@@ -8,15 +8,25 @@ from local_agent.domain.entries import Entry
 from local_agent.domain.searching import SEARCHED, search_terms
 from local_agent.store.stored_text import decode
 
+OPTIMISE = "INSERT INTO entry_terms (entry_terms) VALUES ('optimize')"
+"""Merges the index: until then what was forgotten stands in it, marked as gone."""
 _ADD = "INSERT INTO entry_terms (rowid, terms) VALUES (?, ?)"
+_FORGET = "INSERT INTO entry_terms (entry_terms, rowid, terms) VALUES ('delete', ?, ?)"
 _SAID = " OR ".join(f"(kind = '{kind}' AND origin = '{origin}')" for kind, origin in sorted(SEARCHED))
+_OF_SESSION = f"SELECT id, CAST(text AS BLOB) FROM entries WHERE session_id = ? AND ({_SAID})"
 _PAGE = f"SELECT id, CAST(text AS BLOB) FROM entries WHERE id > ? AND ({_SAID}) ORDER BY id LIMIT 500"
 
 
 def add(connection: Connection, entry: Entry) -> None:
     """Index a new entry, when it is of those that are searched."""
     if (entry.kind, entry.origin) in SEARCHED:
-        _write(connection, entry.id, entry.text)
+        _write(connection, entry.id, entry.text, _ADD)
+
+
+def forget(connection: Connection, session_id: int) -> None:
+    """Take the entries of a session out of the index while they are still there; ``OPTIMISE`` ends it."""
+    for entry_id, stored in connection.exec_driver_sql(_OF_SESSION, (session_id,)).all():
+        _write(connection, entry_id, _text(stored), _FORGET)
 
 
 def rebuild(connection: Connection) -> None:
@@ -25,12 +35,17 @@ def rebuild(connection: Connection) -> None:
     last = 0
     while rows := connection.exec_driver_sql(_PAGE, (last,)).all():
         for last, stored in rows:
-            try:
-                _write(connection, last, decode(stored) if isinstance(stored, bytes) else "")
-            except UnicodeDecodeError:
-                continue
+            _write(connection, last, _text(stored), _ADD)
 
 
-def _write(connection: Connection, entry_id: int, text: str) -> None:
+def _text(stored: object) -> str:
+    """A text as it was written; nothing for what can't be read."""
+    try:
+        return decode(stored) if isinstance(stored, bytes) else ""
+    except UnicodeDecodeError:
+        return ""
+
+
+def _write(connection: Connection, entry_id: int, text: str, statement: str) -> None:
     if terms := search_terms(text):
-        connection.exec_driver_sql(_ADD, (entry_id, " ".join(sorted(terms))))
+        connection.exec_driver_sql(statement, (entry_id, " ".join(sorted(terms))))

@@ -13,7 +13,7 @@ from local_agent.store.check import check
 from local_agent.store.purge import wipe
 from local_agent.store.store import Store
 from tests.store.other_process import OtherProcess
-from tests.store.samples import failed, new_session, opening, run_call, settled, talk, wanting
+from tests.store.samples import failed, fill, new_session, opening, run_call, settled, talk, wanting
 
 
 async def purged(store: Store, handle: str) -> None:
@@ -150,3 +150,15 @@ async def test_numbers_are_never_given_again(store: Store) -> None:
     fresh, turn = await store.create(new_session(), opening("two"))
     assert fresh.info.id > held.info.id
     assert turn.question.id > (held.info.head or 0)
+
+
+async def test_an_index_that_lacks_entries_is_made_anew(store: Store, database: Path) -> None:
+    kept = await talk(store, "evergreen")
+    held = await talk(store, "one")
+    fill(database, held.info.id, 20)
+    for each in (kept, held):
+        await each.release()
+    await purged(store, held.info.handle)
+    (found,) = (await store.search("evergreen", None)).passages
+    assert found.session_id == kept.info.id
+    assert check(database, database.parent / "backups").problems == []
