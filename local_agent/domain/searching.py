@@ -37,6 +37,9 @@ _PIECES = re.compile(f"[{_SPACELESS}]+|(?:(?![{_SPACELESS}])[\\w{_MARKS}])+")
 _SIGN = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
 _IS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\da-zA-Z_]+")
+_TABLE_RULE = re.compile(r"^[ \t]*\|?(?:[ \t]*:?-{2,}:?[ \t]*\|?)+[ \t]*$", re.MULTILINE)
+_TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
+_MARKUP = re.compile(r"^[ \t]*(?:#{1,6}|>)[ \t]+|\*\*|`+", re.MULTILINE)
 _ACCENTED_SCRIPTS_END = 0x590
 _CONTEXT = 40
 
@@ -149,7 +152,7 @@ class WordQuery:
 
     def snippet(self, text: str) -> Snippet:
         """From the first of the words that ``text`` says to the last; its beginning where it says none."""
-        return _snippet(self, unicodedata.normalize("NFC", text))
+        return _snippet(self, _unmarked(unicodedata.normalize("NFC", text)))
 
 
 def _is_long(word: str) -> bool:
@@ -201,6 +204,12 @@ class SearchPage:
     """Handles and titles of the newest sessions, where nothing was found."""
 
 
+def _unmarked(text: str) -> str:
+    """Markdown's words without its marks, which say nothing on one line."""
+    text = _TABLE_ROW.sub(lambda row: row[0].replace("|", " "), _TABLE_RULE.sub("", text))
+    return _MARKUP.sub("", text)
+
+
 def _snippet(query: WordQuery, text: str) -> Snippet:
     folded, origin = _folded_with_places(text)
     found = {word: places[0] for word in query.words if (places := word.places(folded))}
@@ -209,6 +218,8 @@ def _snippet(query: WordQuery, text: str) -> Snippet:
     first = origin[min(found.values())]
     last = max(origin[place + len(word.text) - 1] + 1 for word, place in found.items())
     start = max(0, first - _CONTEXT)
+    if start and (blank := text.find(" ", start, first)) > 0:
+        start = blank + 1
     end = min(len(text), max(last + _CONTEXT, start + SNIPPET))
     if end - start <= 2 * SNIPPET:
         pieces = [text[start:end]]

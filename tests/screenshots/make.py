@@ -142,6 +142,12 @@ async def picker(pilot: Driver) -> None:
     await wait_for(pilot, *(past.handle for past in OLDER))
 
 
+async def search_inside(pilot: Driver) -> None:
+    await wait_for(pilot, MODEL)
+    await pilot.press("ctrl+s", "slash", *"test")
+    await wait_for(pilot, "Search inside", "▌")
+
+
 async def runtime_view(pilot: Driver) -> None:
     await wait_for(pilot, "second fixture shares")
     await pilot.press("f2")
@@ -274,6 +280,7 @@ SCENES = (
     Scene("conversation", True, conversation),
     Scene("conversation", True, small_conversation, (SMALL,)),
     Scene("sessions", False, picker),
+    Scene("search", False, search_inside),
     Scene("runtime", True, runtime_view),
     Scene("models", True, model_picker),
     Scene("writing", True, writing),

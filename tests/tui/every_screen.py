@@ -265,6 +265,7 @@ OPENERS: dict[str, Opener] = {
     "RestoringScreen": time_shown.restoring_screen,
     "RuntimeScreen": press("f2"),
     "SessionsScreen": press("ctrl+s"),
+    "SessionsScreen searching": press("ctrl+s", "slash", *"test"),
     "SettingsScreen": command("/settings"),
     "SettingsScreen refusing": edited_setting,
     "StopTurnDialog": shown(lambda g: StopTurnDialog(glyphs=g)),

@@ -206,6 +206,8 @@ def highlighted(snippet: Snippet, room: int = 10**6) -> Content:
     """A snippet with its words marked; in less ``room`` it begins shortly before the first of them."""
     first = snippet.spans[0][0] if snippet.spans else 0
     start = first - _BEFORE_WORDS if first > max(room - _BEFORE_WORDS, _BEFORE_WORDS) else 0
+    if start and (blank := snippet.text.find(" ", start, first)) > 0:
+        start = blank + 1
     lead = "…" if start else ""
     content = Content(lead + snippet.text[start:])
     for begin, end in snippet.spans:
