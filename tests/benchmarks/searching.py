@@ -8,6 +8,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from local_agent.domain.searching import search_terms
@@ -54,7 +55,7 @@ async def _look() -> tuple[dict[str, tuple[float, int]], float]:
             texts = [_says(chance, WORDS) for _ in range(ENTRIES // SESSIONS)]
             if number == SESSIONS // 2:
                 texts[100] = PLANTED
-            fill(path, held.info.id, len(texts), says=lambda place, texts=texts: texts[place - 1])  # type: ignore[misc]
+            fill(path, held.info.id, len(texts), says=partial(_nth, texts))
             await held.release()
         with open_engine(path).connect().execution_options(writes=True) as connection:
             rebuild(connection)
@@ -73,6 +74,10 @@ async def _look() -> tuple[dict[str, tuple[float, int]], float]:
         await store.close()
     assert all(took[name][1] for name in list(QUERIES)[:6])
     return took, index / whole
+
+
+def _nth(texts: list[str], place: int) -> str:
+    return texts[place - 1]
 
 
 def _says(chance: random.Random, count: int) -> str:
