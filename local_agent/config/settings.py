@@ -139,6 +139,15 @@ class SessionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """What of earlier conversations a model may look for."""
+
+    search_tool: bool = field(
+        default=False, metadata=_rule("true or false", project=True, project_only=False)
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSettings:
     """What the model may do in the folder."""
 
@@ -180,6 +189,7 @@ class Settings:
     model: ModelSettings = field(default_factory=ModelSettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     ui: UISettings = field(default_factory=UISettings)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

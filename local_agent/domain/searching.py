@@ -192,6 +192,14 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question, and what its turn ended on; whole."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchPage:
     """What a search found, best first."""
 

@@ -17,15 +17,18 @@ from local_agent.domain.text import one_line
 from local_agent.domain.tools import ToolSpec
 from local_agent.policy.authority import ProjectAuthority
 from local_agent.runtime.history import History
+from local_agent.runtime.past import Past
 from local_agent.runtime.recovering import Recovering
 from local_agent.runtime.restoring import Restoring, Unfinished, unfinished_line
 from local_agent.tools.box import Box
 from local_agent.tools.changing.offered import changing_tools
 from local_agent.tools.folder import Folder, result_bytes
 from local_agent.tools.reading import LOOKING, TALKING
+from local_agent.tools.search_memory import SEARCH_MEMORY, search_memory
 from local_agent.tools.shell.commands import Command, Commands
 from local_agent.tools.shell.sandbox import Sandbox
 from local_agent.tools.shell.tools import shell_tools
+from local_agent.tools.tool import Tool
 
 if TYPE_CHECKING:
     from local_agent.runtime.journal import ConversationJournal
@@ -55,7 +58,10 @@ class Workshop:
         self.outputs = self.history.objects
         self._options = options
         self._paths = paths
-        self._specs = self.box(Commands(self.outputs)).specs
+        self.searches = durable and settings.memory.search_tool
+        """Whether models may look into earlier conversations."""
+        searching = (SEARCH_MEMORY,) if self.searches else ()
+        self._specs = (*self.box(Commands(self.outputs)).specs, *searching)
 
     @classmethod
     async def open(
@@ -77,9 +83,9 @@ class Workshop:
         """What models are told of them, in a fixed order."""
         return self._specs
 
-    def box(self, commands: Commands) -> Box:
+    def box(self, commands: Commands, more: Sequence[Tool] = ()) -> Box:
         """The tools of one conversation, in the order in which a model is told of them."""
-        tools = [*LOOKING, *changing_tools(), *shell_tools(commands, self.sandbox), *TALKING]
+        tools = [*LOOKING, *changing_tools(), *shell_tools(commands, self.sandbox), *TALKING, *more]
         return Box(Folder(self.root, self.outputs, keeps_contents=self.history.keeps_contents), tools)
 
     def authority(self) -> ProjectAuthority:
@@ -98,7 +104,8 @@ class Hands:
 
     def __init__(self, shop: Workshop, store: Store, journal: ConversationJournal) -> None:
         self.commands = Commands(shop.outputs, self._job_ended, store.execution)
-        self.toolbox = shop.box(self.commands)
+        past = [search_memory(Past(store, journal, str(shop.root)))] if shop.searches else []
+        self.toolbox = shop.box(self.commands, past)
         self.authority = shop.authority()
         self.sandbox = shop.sandbox
         self.recovering = Recovering(store, journal, shop.home)

@@ -37,8 +37,9 @@ class Catalogue:
         limit: int = 100,
         before: ListPlace | None = None,
     ) -> list[SessionInfo]:
-        """The pinned ones, then newest first; ``before`` is the place of the page before's last row, root None
-        is all.
+        """The pinned ones, then newest first; ``before`` is the place of the page before's last row.
+
+        ``workspace_root`` None is every folder.
         """
         return await self._gateway.read(
             lambda db: sessions.page(db, workspace_root, text_filter, limit, before)

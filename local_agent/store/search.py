@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import Entry, Kind
-from local_agent.domain.searching import Passage, SearchPage, SoughtWord, WordQuery
+from local_agent.domain.searching import Exchange, Passage, SearchPage, SoughtWord, WordQuery
 from local_agent.store import entries, sessions
-from local_agent.store.batches import MARKS, rows_of
+from local_agent.store.batches import BATCH, MARKS, rows_of
 from local_agent.store.entries import Node
 from local_agent.store.models import SessionRow
 
@@ -23,6 +24,8 @@ SHOWN_LENGTH = 2_000
 _LOOKED_AT = 200
 """Entries of one word that are looked at, newest first, where none has all of the words."""
 _RAREST = 8
+_ASKED = (Kind.QUESTION, Kind.COMMAND)
+_SAID = (*_ASKED, Kind.ASSISTANT)
 
 _MATCHES = "SELECT rowid FROM entry_terms WHERE entry_terms MATCH ? ORDER BY rowid DESC"
 _COUNT = "SELECT doc FROM entry_term_counts WHERE term = ?"
@@ -70,6 +73,17 @@ def search(
     if not passages:
         newest = tuple((each.handle, each.title) for each in sessions.page(db, root, "", NEWEST, None))
     return SearchPage(tuple(passages), query.dropped, partly and bool(passages), newest)
+
+
+def exchange(db: Session, entry_id: int, root: str) -> Exchange | None:
+    """The exchange of an entry that a search in the folder could find; None for any other."""
+    places = rows_of(db, _PLACES, [entry_id])
+    look = _Look(db, WordQuery(()), root, frozenset())
+    for place in look.seen(places):
+        passage = look.around(place)
+        question = next((entry for entry in passage if entry.kind in _ASKED), None)
+        return Exchange(question.text if question is not None else "", _answer(passage))
+    return None
 
 
 class _Look:
@@ -134,17 +148,22 @@ class _Look:
         if self._nowhere:
             return
         matches = self._db.connection().exec_driver_sql(_MATCHES, (expression,))
-        visible = self._visible_sessions()
-        while ids := [row[0] for row in matches.fetchmany(200)]:
-            for *node, session_id, trashed in rows_of(self._db, _PLACES, ids):
-                place = _Place(entries.node_of(*node), session_id)
-                if place.node.id in self._leave_out or (visible is not None and session_id not in visible):
-                    continue
-                shown_in = self._fork_with(place) if trashed else session_id
-                if shown_in is not None:
-                    yield place._replace(session_id=shown_in)
+        while ids := [row[0] for row in matches.fetchmany(BATCH)]:
+            yield from self.seen(rows_of(self._db, _PLACES, ids))
 
-    def _visible_sessions(self) -> frozenset[int] | None:
+    def seen(self, rows: Iterable[Sequence[Any]]) -> Iterator[_Place]:
+        """Those of the rows of ``_PLACES`` that may be seen here."""
+        for *node, session_id, trashed in rows:
+            place = _Place(entries.node_of(*node), session_id)
+            visible = self._sessions is None or session_id in self._sessions
+            if place.node.id in self._leave_out or not visible or place.node.kind not in _SAID:
+                continue
+            shown_in = self._fork_with(place) if trashed else session_id
+            if shown_in is not None:
+                yield place._replace(session_id=shown_in)
+
+    @cached_property
+    def _sessions(self) -> frozenset[int] | None:
         """Those of the folder, in the trash or not; None for all."""
         if self._workspace_id is None:
             return None
@@ -162,20 +181,24 @@ class _Look:
         forks = self._forked[place.session_id]
         return next((fork for fork, path in forks if place.node.id in path), None)
 
-    def _passage(self, place: _Place, words: Sequence[SoughtWord]) -> Passage | None:
-        """The exchange around a place; None when its entry does not say the words after all."""
+    def around(self, place: _Place) -> list[Entry]:
+        """What was asked and said in the turn of a place."""
         nodes = [place.node]
         if place.node.turn_id is not None:
             rows = self._db.connection().exec_driver_sql(_OF_TURN, (place.node.turn_id,))
             nodes = [entries.node_of(*row) for row in rows]
-        exchange = entries.read(self._db, nodes)
+        return entries.read(self._db, nodes)
+
+    def _passage(self, place: _Place, words: Sequence[SoughtWord]) -> Passage | None:
+        """The exchange around a place; None when its entry does not say the words after all."""
+        exchange = self.around(place)
         hit = next((entry for entry in exchange if entry.id == place.node.id), None)
         if hit is None or len(self._query.said_in(hit.text)) < len(words):
             return None
         info = self._db.get(SessionRow, place.session_id)
         if info is None:
             return None
-        question = next((entry for entry in exchange if entry.kind in (Kind.QUESTION, Kind.COMMAND)), None)
+        question = next((entry for entry in exchange if entry.kind in _ASKED), None)
         return Passage(
             session_id=info.id,
             handle=info.handle,

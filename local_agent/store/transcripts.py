@@ -13,7 +13,7 @@ from local_agent.domain.finding import FoundPart, Sought
 from local_agent.domain.mirror import Mirrored
 from local_agent.domain.models import Speed
 from local_agent.domain.ports import Reply
-from local_agent.domain.searching import SearchPage
+from local_agent.domain.searching import Exchange, SearchPage
 from local_agent.store import (
     asked,
     attachments,
@@ -71,6 +71,10 @@ class Transcripts:
     ) -> SearchPage:
         """Exchanges that say the words, of a folder's sessions or of all; see ``store.search``."""
         return await self._gateway.read(lambda db: search.search(db, words, root, limit, leave_out))
+
+    async def exchange(self, entry_id: int, root: str) -> Exchange | None:
+        """The exchange of an entry that a search in a folder could find."""
+        return await self._gateway.read(lambda db: search.exchange(db, entry_id, root))
 
     async def model_path(self, leaf: int) -> list[Entry]:
         """What requests are built from: the path down to what its newest summary keeps, oldest first."""
