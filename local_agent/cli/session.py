@@ -71,16 +71,17 @@ def list_sessions(as_document: bool, limit: int, everywhere: bool, in_trash: boo
     if not shown:
         say(_nothing(everywhere, in_trash))
     elif len(found) > limit:
-        more = f"{' --all' if everywhere else ''}{' --trash' if in_trash else ''}"
-        say(f"There are more: local-agent session list --limit {limit * 5}{more}")
+        say(
+            f"There are more: local-agent session list --limit {limit * 5}"
+            f"{' --all' if everywhere else ''}{' --trash' if in_trash else ''}"
+        )
 
 
 def _nothing(everywhere: bool, in_trash: bool) -> str:
-    flag = " --trash" if in_trash else ""
     if everywhere:
         return "Nothing is in the trash." if in_trash else "No sessions yet."
     what = "Nothing of this folder is in the trash" if in_trash else "No sessions in this folder"
-    return f"{what}. Others: local-agent session list --all{flag}"
+    return f"{what}. Others: local-agent session list --all{' --trash' if in_trash else ''}"
 
 
 @session.command()

@@ -34,6 +34,7 @@ VALUES: dict[str, tuple[str, object, str]] = {
     "privacy.local_only": ("true", True, "1"),
     "privacy.allowed_hosts": ("[box.lan, 10.0.0.2]", ("box.lan", "10.0.0.2"), "box.lan"),
     "sessions.enabled": ("false", False, "never"),
+    "memory.search_tool": ("false", False, "often"),
     "tools.enabled": ("false", False, "some"),
     "tools.mode": ("PLAN", "PLAN", "yolo"),
     "tools.sandbox": ("false", False, "maybe"),
@@ -49,8 +50,8 @@ VALUES: dict[str, tuple[str, object, str]] = {
 
 PROJECT_KEYS = {
     "ollama.model", "ollama.num_ctx", "model.thinking", "model.options", "model.max_output",
-    "privacy.local_only", "sessions.enabled", "tools.enabled", "ui.theme", "ui.glyphs", "ui.motion",
-    "ui.mouse", "ui.vi", "ui.notify",
+    "privacy.local_only", "sessions.enabled", "memory.search_tool", "tools.enabled", "ui.theme", "ui.glyphs",
+    "ui.motion", "ui.mouse", "ui.vi", "ui.notify",
 }  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def test_a_project_sets_only_what_it_may(ground: Ground, key: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("privacy.local_only", "false"), ("sessions.enabled", "true"), ("tools.enabled", "true")],
+    [("privacy.local_only", "false"), ("sessions.enabled", "true"), ("memory.search_tool", "true"), ("tools.enabled", "true")],
 )
 def test_a_project_turns_off_and_never_on(ground: Ground, key: str, value: str) -> None:
     ground.user(_yaml(key, "true" if value == "false" else "false"))
