@@ -31,6 +31,12 @@ def is_damage(error: BaseException) -> bool:
     return error_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB)
 
 
+def is_index_damage(error: BaseException | None) -> bool:
+    """The index of words, which follows from the entries, is what can't be read."""
+    code = getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)
+    return code == sqlite3.SQLITE_CORRUPT_VTAB
+
+
 def explain(error: BaseException) -> StoreError | None:
     """The failure as a person reads it; None for an error that is a fault of the program."""
     code = error_code(error)

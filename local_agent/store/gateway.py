@@ -17,10 +17,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from local_agent.domain.crashpoints import CommitName, reach
-from local_agent.domain.errors import Outdated, StoreError
+from local_agent.domain.errors import Damaged, Outdated, StoreError
 from local_agent.store.engine import driver_of
-from local_agent.store.failures import explain
+from local_agent.store.failures import DATABASE_ERRORS, explain, is_index_damage
 from local_agent.store.patience import is_busy
+from local_agent.store.word_index import rebuild
 
 T = TypeVar("T")
 
@@ -72,7 +73,13 @@ class Gateway:
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """Run ``work`` on one consistent view of the database; ``StoreError`` when it can't be read."""
-        return await self._run(self._reader, work, writes=False)
+        try:
+            return await self._run(self._reader, work, writes=False)
+        except Damaged as error:
+            if not is_index_damage(error.__cause__):
+                raise
+            await self._run(self._writer, lambda db: rebuild(db.connection()), writes=True)
+            return await self._run(self._reader, work, writes=False)
 
     def interrupt_reads(self) -> None:
         """Cut what the reader is doing; its caller gets a ``StoreError``."""
@@ -152,6 +159,8 @@ class _Lane:
                     if is_busy(error) and not self._closing.is_set() and attempt.may_wait():
                         continue
                     self._begin_anew()
+                    if attempt.may_mend(error) and self._mended():
+                        continue
                     explained = explain(error)
                     if explained is None:
                         raise
@@ -168,6 +177,17 @@ class _Lane:
                 db.commit()
             # A read is rolled back: after a damaged page SQLite refuses even to commit nothing.
             return result
+
+    def _mended(self) -> bool:
+        """Make the index of words anew: nothing that was said is lost because it can't be found."""
+        connection = self._connect().execution_options(writes=True)
+        try:
+            rebuild(connection)
+            connection.commit()
+        except DATABASE_ERRORS:
+            self._begin_anew()
+            return False
+        return True
 
     def _connect(self) -> Connection:
         if self._connection is None or self._connection.closed:
@@ -208,6 +228,7 @@ class _Attempt(Generic[T]):
         self._hurried_until = hurried_until
         self._started = time.monotonic()
         self._told = False
+        self._mended = False
 
     def may_wait(self) -> bool:
         now = time.monotonic()
@@ -217,6 +238,11 @@ class _Attempt(Generic[T]):
             self._tell(True)
         patient = waited < PATIENCE_SECONDS and now < self._hurried_until()
         return patient and not self.cancelled.is_set()
+
+    def may_mend(self, error: BaseException) -> bool:
+        """Whether it may be tried once more after the index of words was made anew."""
+        may, self._mended = self.writes and not self._mended and is_index_damage(error), True
+        return may
 
     def finish(self) -> None:
         if self._told:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from local_agent.domain.entries import Entry
 from local_agent.domain.searching import SEARCHED, search_terms
+from local_agent.store.failures import is_damage
 from local_agent.store.stored_text import decode
 
 OPTIMISE = "INSERT INTO entry_terms (entry_terms) VALUES ('optimize')"
@@ -30,12 +32,29 @@ def forget(connection: Connection, session_id: int) -> None:
 
 
 def rebuild(connection: Connection) -> None:
-    """Make the whole index anew; what can't be read is left out."""
-    connection.exec_driver_sql("INSERT INTO entry_terms (entry_terms) VALUES ('delete-all')")
+    """Make the whole index anew, also where it is damaged; what can't be read is left out."""
+    _empty(connection)
     last = 0
     while rows := connection.exec_driver_sql(_PAGE, (last,)).all():
         for last, stored in rows:
             _write(connection, last, _text(stored), _ADD)
+
+
+def _empty(connection: Connection) -> None:
+    try:
+        connection.exec_driver_sql("INSERT INTO entry_terms (entry_terms) VALUES ('delete-all')")
+    except DBAPIError as error:
+        if not is_damage(error):
+            raise
+        # A damaged one can't even be dropped: the rows of an empty one are put in the place of its own.
+        (made,) = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE name = 'entry_terms'").one()
+        connection.exec_driver_sql(made.replace("TABLE entry_terms", "TABLE temp.unwritten", 1))
+        for part in ("data", "idx", "config"):
+            connection.exec_driver_sql(f"DELETE FROM main.entry_terms_{part}")
+            connection.exec_driver_sql(
+                f"INSERT INTO main.entry_terms_{part} SELECT * FROM temp.unwritten_{part}"
+            )
+        connection.exec_driver_sql("DROP TABLE temp.unwritten")
 
 
 def _text(stored: object) -> str:

@@ -138,7 +138,12 @@ def test_a_project_sets_only_what_it_may(ground: Ground, key: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("privacy.local_only", "false"), ("sessions.enabled", "true"), ("memory.search_tool", "true"), ("tools.enabled", "true")],
+    [
+        ("privacy.local_only", "false"),
+        ("sessions.enabled", "true"),
+        ("memory.search_tool", "true"),
+        ("tools.enabled", "true"),
+    ],
 )
 def test_a_project_turns_off_and_never_on(ground: Ground, key: str, value: str) -> None:
     ground.user(_yaml(key, "true" if value == "false" else "false"))

@@ -218,3 +218,34 @@ async def test_the_index_made_anew_is_the_index_as_it_grew(
 
     assert index(database) == before
     assert before or not any(each.isalnum() for pair in exchanges for part in pair for each in part)
+
+
+@pytest.mark.parametrize("which", ["id = 10", "id > 10", "id <= 10"])
+async def test_a_damaged_index_is_made_anew_and_nothing_said_is_lost(built: Path, which: str) -> None:
+    store = Store.open(built, program_version=VERSION)
+    held = await talk(store, "the first orchard", "the second meadow")
+    with closing(sqlite3.connect(built)) as db:
+        db.execute(f"UPDATE entry_terms_data SET block = x'00000000ffffffffffff' WHERE {which}")
+        db.commit()
+    await store.close()
+
+    store = Store.open(built, program_version=VERSION)
+    held = await store.hold(held.info.handle)
+    turn = await held.begin(opening("the third thicket", held.info.head))
+    await held.settle(turn, settled("It is green."))
+    assert await found(store, "thicket") == [held.info.handle]
+    assert await found(store, "orchard") == [held.info.handle]
+    await store.close()
+
+
+async def test_a_search_in_a_damaged_index_makes_it_anew(built: Path) -> None:
+    store = Store.open(built, program_version=VERSION)
+    held = await talk(store, "the first orchard")
+    await store.close()
+    with closing(sqlite3.connect(built)) as db:
+        db.execute("UPDATE entry_terms_data SET block = x'00000000ffffffffffff' WHERE id >= 10")
+        db.commit()
+
+    store = Store.open(built, program_version=VERSION)
+    assert await found(store, "orchard") == [held.info.handle]
+    await store.close()
