@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from local_agent.domain.quoting import quoted
-from local_agent.domain.searching import SearchPage
+from local_agent.domain.searching import SearchPage, WordQuery
 from local_agent.domain.text import one_line
 from local_agent.domain.times import local_time
 
@@ -26,6 +26,9 @@ def search_remarks(page: SearchPage, typed: str, *, everywhere: bool) -> Iterato
     if page.partly:
         yield "Nothing says all of these words; this is what says the most of them."
     if page.passages:
+        return
+    if not WordQuery.of(typed).words:
+        yield f"There is no word in {one_line(typed, 60)!r}: type one, or a part of one."
         return
     where = "" if everywhere else " here"
     yield f"Nothing says {one_line(typed, 60)!r}{where}. Try other words, or another language."

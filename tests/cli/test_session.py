@@ -170,6 +170,7 @@ def test_search_of_nothing_makes_nothing(home: Path, project: Path) -> None:
     assert (missed.code, missed.out) == (0, "")
     assert not home.exists()
     assert run("session", "search", cwd=project).code == 2
+    assert "There is no word in '?!'" in run("session", "search", "?!", cwd=project).err
 
 
 async def test_rename_trash_and_untrash(home: Path, project: Path, server: OllamaServer) -> None:

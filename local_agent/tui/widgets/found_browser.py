@@ -15,7 +15,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from local_agent.domain.errors import LocalAgentError
-from local_agent.domain.searching import Passage, SearchPage, Snippet
+from local_agent.domain.searching import Passage, SearchPage, Snippet, WordQuery
 from local_agent.domain.text import one_line, sanitise
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
 from local_agent.tui.look.lines import BLANK, Line, indented, wrap
@@ -152,7 +152,7 @@ class FoundBrowser(Vertical):
 
     def _nothing(self) -> list[str]:
         words, everywhere = self._wanted
-        if not words.strip():
+        if not WordQuery.of(words).words:
             return ["Type words, or parts of words, that you or a model said."]
         lines = [f"Nothing says {one_line(words, 40)!r} here.", "Try other words, or another language."]
         if not everywhere:
