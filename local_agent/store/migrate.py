@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, event, insert
 
 from local_agent.domain.crashpoints import reach
 from local_agent.domain.errors import StoreError
+from local_agent.store import word_index
 from local_agent.store.clock import utc_now
 from local_agent.store.copies import keep_copy
 from local_agent.store.engine import driver_of, open_engine
@@ -116,6 +117,9 @@ class _Migration:
                 "The database was not updated: rows would point at nothing.",
                 "It is as it was; install the version that you had.",
             )
+        # What an entry is found by is this program's to say, not a revision's.
+        if word_index.is_there(connection):
+            word_index.rebuild(connection)
         self._record(connection, todo)
 
     def _record(self, connection: Connection, todo: Sequence[Revision]) -> None:

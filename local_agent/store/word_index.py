@@ -31,6 +31,12 @@ def forget(connection: Connection, session_id: int) -> None:
         _write(connection, entry_id, _text(stored), _FORGET)
 
 
+def is_there(connection: Connection) -> bool:
+    """False before the revision that brings it."""
+    query = "SELECT 1 FROM sqlite_master WHERE name = 'entry_terms'"
+    return connection.exec_driver_sql(query).first() is not None
+
+
 def rebuild(connection: Connection) -> None:
     """Make the whole index anew, also where it is damaged; what can't be read is left out."""
     _empty(connection)

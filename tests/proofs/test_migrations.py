@@ -279,6 +279,8 @@ def test_a_filled_database_of_every_earlier_revision_becomes_a_fresh_one_with_it
     rows = require_newest(path, before, ahead)
     with closing(sqlite3.connect(path)) as db:
         by = dict(db.execute("SELECT revision, program_version FROM schema_migrations"))
+        indexed = {term for (term,) in db.execute("SELECT term FROM entry_term_counts")}
+    assert {"plant", "trunk"} <= indexed, "what was said before the update is found after it"
     assert by[shipped(ahead)[-1].revision] == NEXT_VERSION
     proven(
         f"filled database of revision {revision} updated: schema as built fresh, {rows} of {rows} rows kept"
