@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -141,6 +142,17 @@ async def test_a_question_leaves_whoever_goes_to_the_conversation_there(home: Pa
         await chat.type("good")
         assert chat.screen.composer.text == "good" and notes.read_text() == BEFORE
         await panel(chat)
+        await chat.pilot.press("escape")
+        await idle(chat)
+
+
+async def test_a_question_that_is_closed_does_not_take_the_place_again(home: Path) -> None:
+    async with working(home, Turn(EDIT), "Done.") as (chat, _server, _notes):
+        await chat.send("edit it")
+        question = await panel(chat)
+        question.close()
+        await asyncio.sleep(waiting.QUIET_SECONDS + 3 * waiting.LOOK_SECONDS)
+        assert chat.screen.pane.display and chat.screen.composer.has_focus and not question.listening
         await chat.pilot.press("escape")
         await idle(chat)
 

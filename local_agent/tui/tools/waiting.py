@@ -54,6 +54,7 @@ class WaitingPanel(Vertical, can_focus=True):
         """Since when it has been in sight, on the monotonic clock."""
         self._has_listened = False
         self._given = False
+        self._is_over = False
 
     @property
     def listening(self) -> bool:
@@ -89,6 +90,7 @@ class WaitingPanel(Vertical, can_focus=True):
 
     def close(self) -> None:
         """Give the composer its place back. Keys that were meant for the question send nothing."""
+        self._is_over = True
         composer = self._composer
         self._pane.display = True
         if self._focused:
@@ -124,6 +126,9 @@ class WaitingPanel(Vertical, can_focus=True):
 
     def _look(self) -> None:
         """Take the composer's place once nobody types. What is hidden takes no key."""
+        # A look that was due before it closed may come before it is removed.
+        if self._is_over:
+            return
         if self.app.screen is not self.screen:
             self._seen_from = None
             return
