@@ -231,9 +231,9 @@ def test_nothing_is_called_where_nothing_is_offered() -> None:
     ],
 )
 def test_hostile_texts_cost_no_time(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert rescued(text, SPECS) is None
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 json_values = st.recursive(

@@ -24,7 +24,8 @@ from local_agent.domain.ports import Reply
 from tests.agent.conftest import THINKER, Bench, only, text_of, the_end, until, when
 from tests.support.ollama_server import Turn, gate, say, streamed, think
 
-STOP_SECONDS = 0.2
+STOP_SECONDS = 2.0
+"""What waits for a clock takes longer. How quick a stop is, `tests/benchmarks/stopping.py` tells."""
 
 
 async def turn_status(bench: Bench) -> TurnStatus:
@@ -100,14 +101,14 @@ async def test_a_stop_before_the_turn_sends_nothing(bench: Bench) -> None:
 
 
 async def test_a_stop_while_another_program_locks_the_database(bench: Bench, tmp_path: Path) -> None:
-    bench.clocks(store_within=STOP_SECONDS)
+    bench.clocks(store_within=0.2)
     bench.server.script("Hello.")
     lock = sqlite3.connect(tmp_path / "home" / "local-agent.db", isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     asyncio.get_running_loop().call_later(0.1, bench.agent.stop)
     started = time.monotonic()
     stopped = await bench.events("Hi")
-    assert time.monotonic() - started < 0.1 + 3 * STOP_SECONDS
+    assert time.monotonic() - started < 0.1 + 2 * STOP_SECONDS
     assert (the_end(stopped).turn_id, the_end(stopped).status) == (0, TurnStatus.INTERRUPTED)
     lock.rollback()
     lock.close()
@@ -147,7 +148,7 @@ async def test_a_hard_cancel_is_recorded_and_raised(bench: Bench, saved_before: 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - cancelled_at < 2 * STOP_SECONDS
+    assert time.monotonic() - cancelled_at < STOP_SECONDS
     assert await turn_status(bench) is TurnStatus.INTERRUPTED
     stored = await bench.stored()
     assert [(entry.text, entry.status) for entry in stored[1:]] == [("half of ", EntryStatus.INTERRUPTED)]

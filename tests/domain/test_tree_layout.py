@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,9 +80,9 @@ def test_what_was_written_last_goes_straight_on_where_the_head_does_not() -> Non
 
 def test_ten_thousand_turns_in_a_row_are_one_column_at_once() -> None:
     nodes = [node(10 * place, 10 * (place - 1) or None) for place in range(1, 10_001)]
-    started = perf_counter()
+    started = process_time()
     rows = layout(nodes, nodes[-1].last)
-    assert perf_counter() - started < 1
+    assert process_time() - started < 1
     assert {row.depth for row in rows} == {0}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from time import perf_counter
+from time import process_time
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,10 +50,10 @@ def test_a_paste_comes_as_it_is_and_keys_beside_it_are_keys(one: str, two: str, 
 def test_two_megabytes_are_taken_in_no_time() -> None:
     text = "some words of a line\r" * 100_000
     data = START + text + END
-    begin = perf_counter()
+    begin = process_time()
     parser = InputParser()
     found = [
         token for place in range(0, len(data), 4096) for token in parser.feed(data[place : place + 4096])
     ]
-    assert perf_counter() - begin < 0.5
+    assert process_time() - begin < 0.5
     assert [token.text for token in found] == [text]

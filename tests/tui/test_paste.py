@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
+from time import thread_time
 
 import pytest
 
@@ -84,11 +84,11 @@ async def test_two_megabytes_are_pasted_and_typed_beside_and_opened_at_once(
         await paste(chat, text)
         await chat.type(" and")
         assert composer.prompt == f"{text} and"
-        begin = perf_counter()
+        begin = thread_time()
         for _ in range(20):
             composer.insert("x")
             chat.screen.note_draft()
-        assert (perf_counter() - begin) / 20 < 0.1, "a key takes too long beside a large paste"
+        assert (thread_time() - begin) / 20 < 0.1, "a key takes too long beside a large paste"
         await chat.pilot.press("home", "alt+o")
         screen = await opened(chat)
         await until(chat.pilot, lambda: "2" in screen_text(chat.pilot) and "MB" in screen_text(chat.pilot))
