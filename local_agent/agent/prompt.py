@@ -92,18 +92,24 @@ def read_instructions(folder: Path, limit: int = INSTRUCTIONS_LIMIT) -> str:
 
 
 def question_context(
-    last_date: str, mentioned: Sequence[Attached] = (), today: date | None = None, *, mode: Mode | None = None
+    last_date: str,
+    mentioned: Sequence[Attached] = (),
+    today: date | None = None,
+    *,
+    mode: Mode | None = None,
+    notes: str = "",
 ) -> str:
     """What goes before a question: date and mode, where it is the first to hear them, and what it mentions.
 
-    ``last_date`` is the ``stated_date`` of an earlier one, ``mode`` None when it was told before. Both go
-    with the question, not with the system prompt, because a change there would cost the whole prompt again.
+    ``last_date`` is the ``stated_date`` of an earlier one, ``mode`` None when it was told before, ``notes``
+    what ``domain.notes.to_tell`` gives. All of it goes with the question, not with the system prompt, because
+    a change there would cost the whole prompt again.
     """
     day = today or date.today()
     stated = f"{_DATE}{day.isoformat()} ({_WEEKDAYS[day.weekday()]})"
     told = _told(mode) if mode is not None else ""
     lines = "\n".join(line for line in ("" if stated == last_date else stated, told) if line)
-    parts = (lines, written(mentioned))
+    parts = (lines, notes, written(mentioned))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -80,6 +80,11 @@ class Paths:
         return self.home / "unsaved"
 
     @property
+    def memory(self) -> Path:
+        """The notes of each folder."""
+        return self.home / "memory"
+
+    @property
     def locks(self) -> Path:
         return self.home / "locks"
 

@@ -140,8 +140,9 @@ class SessionSettings:
 
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
-    """What of earlier conversations a model may look for."""
+    """What a model knows of earlier conversations."""
 
+    notes: bool = field(default=True, metadata=_rule("true or false", project=True, project_only=False))
     search_tool: bool = field(
         default=False, metadata=_rule("true or false", project=True, project_only=False)
     )

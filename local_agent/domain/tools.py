@@ -31,6 +31,8 @@ class Action(StrEnum):
     """Remove or move."""
     RUN = "run"
     """Run a command."""
+    REMEMBER = "remember"
+    """Note, change or delete what is noted of the folder."""
     TALK = "talk"
     """Keep a list, ask the person: nothing outside the conversation."""
 

@@ -166,6 +166,8 @@ class ProjectAuthority:
                 if intent.action is Action.READ
                 else IN_PLAN
             )
+        if intent.action is Action.REMEMBER:
+            return _ask("It changes what later conversations here are told.")
         if call.outside:
             return _ask(f"{one_line(', '.join(call.outside), 200)} is outside the workspace.")
         if command is not None:

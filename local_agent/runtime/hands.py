@@ -15,14 +15,17 @@ from local_agent.domain.modes import Mode
 from local_agent.domain.quoting import quoted
 from local_agent.domain.text import one_line
 from local_agent.domain.tools import ToolSpec
+from local_agent.memory.notes_file import NotesFile
 from local_agent.policy.authority import ProjectAuthority
 from local_agent.runtime.history import History
+from local_agent.runtime.notes import utc_now
 from local_agent.runtime.past import Past
 from local_agent.runtime.recovering import Recovering
 from local_agent.runtime.restoring import Restoring, Unfinished, unfinished_line
 from local_agent.tools.box import Box
 from local_agent.tools.changing.offered import changing_tools
 from local_agent.tools.folder import Folder, result_bytes
+from local_agent.tools.notes import note_tools
 from local_agent.tools.reading import LOOKING, TALKING
 from local_agent.tools.search_memory import SEARCH_MEMORY, search_memory
 from local_agent.tools.shell.commands import Command, Commands
@@ -60,6 +63,8 @@ class Workshop:
         self._paths = paths
         self.searches = durable and settings.memory.search_tool
         """Whether models may look into earlier conversations."""
+        self.notes = NotesFile(paths, str(options.workspace)) if settings.memory.notes and durable else None
+        """What is noted of the folder; None where nothing is."""
         searching = (SEARCH_MEMORY,) if self.searches else ()
         self._specs = (*self.box(Commands(self.outputs)).specs, *searching)
 
@@ -83,9 +88,12 @@ class Workshop:
         """What models are told of them, in a fixed order."""
         return self._specs
 
-    def box(self, commands: Commands, more: Sequence[Tool] = ()) -> Box:
-        """The tools of one conversation, in the order in which a model is told of them."""
-        tools = [*LOOKING, *changing_tools(), *shell_tools(commands, self.sandbox), *TALKING, *more]
+    def box(
+        self, commands: Commands, more: Sequence[Tool] = (), handle: Callable[[], str] = lambda: ""
+    ) -> Box:
+        """The tools of one conversation, in the order in which a model is told of them; ``handle``: of it."""
+        noting = note_tools(self.notes, utc_now, handle) if self.notes is not None else ()
+        tools = [*LOOKING, *changing_tools(), *shell_tools(commands, self.sandbox), *TALKING, *noting, *more]
         return Box(Folder(self.root, self.outputs, keeps_contents=self.history.keeps_contents), tools)
 
     def authority(self) -> ProjectAuthority:
@@ -105,7 +113,7 @@ class Hands:
     def __init__(self, shop: Workshop, store: Store, journal: ConversationJournal) -> None:
         self.commands = Commands(shop.outputs, self._job_ended, store.execution)
         past = [search_memory(Past(store, journal, str(shop.root)))] if shop.searches else []
-        self.toolbox = shop.box(self.commands, past)
+        self.toolbox = shop.box(self.commands, past, self._handle)
         self.authority = shop.authority()
         self.sandbox = shop.sandbox
         self.recovering = Recovering(store, journal, shop.home)
@@ -117,6 +125,9 @@ class Hands:
         self._outputs = shop.outputs
         self._store = store
         self._journal = journal
+
+    def _handle(self) -> str:
+        return self._journal.info.handle if self._journal.info is not None else ""
 
     @property
     def confines(self) -> bool:

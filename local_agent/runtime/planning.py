@@ -29,7 +29,9 @@ from local_agent.domain.requests import answered_questions
 from local_agent.domain.thinking import Thinking
 from local_agent.domain.tools import ToolSpec
 from local_agent.llm.windows import choose_window, default_max_output, think_for
+from local_agent.memory.notes_file import NotesFile
 from local_agent.runtime.measuring import Learned, WindowWatch
+from local_agent.runtime.notes import NotesToTell
 from local_agent.runtime.routing import Router
 from local_agent.tools.folder import result_bytes
 from local_agent.workspace.reading import read_mentions
@@ -52,6 +54,7 @@ class Planner:
         mode: Mode = Mode.NORMAL,
         specs: Sequence[ToolSpec] = (),
         learned: Learned | None = None,
+        notes: NotesFile | None = None,
     ) -> None:
         self.router = router
         self._learned = learned or Learned()
@@ -68,6 +71,7 @@ class Planner:
         self._last_mode: Mode | None = None
         self._thinking: Thinking | None = None
         self._last_date = ""
+        self._notes = NotesToTell(notes)
 
     @property
     def backend(self) -> Backend:
@@ -169,6 +173,7 @@ class Planner:
 
     def retell(self, path: Sequence[Entry]) -> None:
         """The next question follows ``path``: what no question that the model sees there was given, it is."""
+        self._notes.retell(path)
         self._last_date, self._last_mode = "", None
         for question in answered_questions(path):
             self._last_date = stated_date(question.context) or self._last_date
@@ -208,7 +213,9 @@ class Planner:
     def _given(self, text: str, window: int) -> str:
         """What a question is given that was not asked before: its files as they are now."""
         mentioned = read_mentions(Path(self._workspace_root), text, mentioned_bytes(window))
-        return question_context(self._last_date, mentioned, mode=self._mode_to_tell)
+        notes, problem = self._notes.next(window)
+        self._to_say += (problem,) if problem else ()
+        return question_context(self._last_date, mentioned, mode=self._mode_to_tell, notes=notes)
 
     def _given_again(self, context: str) -> str:
         """What a question was given, in the mode that it is asked again in."""

@@ -19,6 +19,7 @@ from local_agent.domain.sessions import NewSession, SessionInfo
 from local_agent.domain.titles import title_from
 from local_agent.llm.crash import engine_crash_report
 from local_agent.llm.demo import DemoProgress
+from local_agent.memory.notes_file import NotesFile
 from local_agent.objects.store import ObjectFolder, ObjectsInMemory
 from local_agent.runtime.asked import AskedBefore
 from local_agent.runtime.asking import HURRY_SECONDS
@@ -30,6 +31,7 @@ from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.library import Library
 from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.models import Models
+from local_agent.runtime.notes import FolderNotes
 from local_agent.runtime.pictures import Pictures
 from local_agent.runtime.planning import Planner
 from local_agent.runtime.purging import Purging
@@ -68,6 +70,7 @@ class Runtime:
         self.asked = AskedBefore(store, self.workspace_root)
         self.library = Library(store, self.workspace_root)
         self.purging = Purging(store, paths)
+        self.notes = FolderNotes(NotesFile(paths, self.workspace_root))
         self._git_root_commit: str | None = None
 
     def adopt(self, settings: Settings, conversation: Conversation | None) -> None:
@@ -225,6 +228,7 @@ class Runtime:
             mode=Mode(info.mode) if info is not None and info.mode in list(Mode) else self._first_mode,
             specs=self.workshop.specs,
             learned=self.models.learned,
+            notes=self.workshop.notes,
         )
 
     @property

@@ -34,6 +34,7 @@ VALUES: dict[str, tuple[str, object, str]] = {
     "privacy.local_only": ("true", True, "1"),
     "privacy.allowed_hosts": ("[box.lan, 10.0.0.2]", ("box.lan", "10.0.0.2"), "box.lan"),
     "sessions.enabled": ("false", False, "never"),
+    "memory.notes": ("false", False, "often"),
     "memory.search_tool": ("false", False, "often"),
     "tools.enabled": ("false", False, "some"),
     "tools.mode": ("PLAN", "PLAN", "yolo"),
@@ -50,8 +51,8 @@ VALUES: dict[str, tuple[str, object, str]] = {
 
 PROJECT_KEYS = {
     "ollama.model", "ollama.num_ctx", "model.thinking", "model.options", "model.max_output",
-    "privacy.local_only", "sessions.enabled", "memory.search_tool", "tools.enabled", "ui.theme", "ui.glyphs",
-    "ui.motion", "ui.mouse", "ui.vi", "ui.notify",
+    "privacy.local_only", "sessions.enabled", "memory.notes", "memory.search_tool", "tools.enabled",
+    "ui.theme", "ui.glyphs", "ui.motion", "ui.mouse", "ui.vi", "ui.notify",
 }  # fmt: skip
 
 
@@ -141,6 +142,7 @@ def test_a_project_sets_only_what_it_may(ground: Ground, key: str) -> None:
     [
         ("privacy.local_only", "false"),
         ("sessions.enabled", "true"),
+        ("memory.notes", "true"),
         ("memory.search_tool", "true"),
         ("tools.enabled", "true"),
     ],

@@ -62,6 +62,7 @@ from tests.screenshots.story import MAIN, MODEL, OLDER
 from tests.support.ollama_server import ModelSpec, OllamaServer
 from tests.tui.calling import DIFF, asked, ended, request
 from tests.tui.context.shown import context_screen
+from tests.tui.notes import shown as notes_shown
 from tests.tui.pilots import screen_text, until
 from tests.tui.test_dialogs import HOLDER
 from tests.tui.time import shown as time_shown
@@ -248,6 +249,8 @@ OPENERS: dict[str, Opener] = {
     "LinkDialog": shown(lambda g: LinkDialog("https://example.org/a/rather/long/path?q=1", glyphs=g)),
     "ModelDetailsScreen": model_details,
     "ModelsScreen": press("ctrl+o"),
+    "NotesScreen": notes_shown.notes_screen,
+    "NotesScreen editing": notes_shown.edited_note,
     "NotOpenedDialog": shown(
         lambda g: NotOpenedDialog(
             StoreError("The disk is full.", "Make room on it."), readable=True, damaged=True, glyphs=g
@@ -328,6 +331,7 @@ async def on_screen(app: LocalAgentApp, pilot: Pilot[Any], name: str) -> AsyncIt
     for panel in app.chat.query(WaitingPanel):
         panel.close()
         await panel.remove()
+        app.chat.show_facts()
     app.chat.turns.queue.take_all()
     await pilot.press("escape", "escape")
     app.chat.pane.clear_draft()

@@ -14,9 +14,3 @@ async def find(screen: CommandScreen, *words: str) -> None:
 @COMMANDS.command("view", "Read the answer in view on the whole screen")
 async def view(screen: CommandScreen) -> None:
     screen.history.view()
-
-
-@COMMANDS.command("memory", "Find what was said in any conversation", hint="[search] WORDS")
-async def memory(screen: CommandScreen, *words: str) -> None:
-    sought = words[1:] if words[:1] == ("search",) else words
-    screen.open_sessions(f"/{' '.join(sought)}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from local_agent.tui.branching import Branching
     from local_agent.tui.configuring import Configuring
     from local_agent.tui.launch import Launch
+    from local_agent.tui.noting import Noting
     from local_agent.tui.screens.chat import ChatScreen
     from local_agent.tui.tools.cards import Card
     from local_agent.tui.widgets.found_browser import FoundEntry
@@ -48,6 +49,16 @@ class Doors(Screen[None]):
         from local_agent.tui.configuring import Configuring
 
         return Configuring(self)
+
+    @property
+    def noting(self) -> Noting | None:
+        """The notes of the folder; None while the store is not open, which is said."""
+        runtime = self._ready()
+        if runtime is None:
+            return None
+        from local_agent.tui.noting import Noting
+
+        return Noting(self, runtime)
 
     def notify_line(self, text: str, kind: NoticeKind = "information") -> None:
         """Say one line to the person."""

@@ -14,6 +14,7 @@ from textual.reactive import reactive
 
 from local_agent.domain.attached import Attached, read_back
 from local_agent.domain.marks import Mark
+from local_agent.domain.notes import told_in
 from local_agent.domain.pictures import Picture
 from local_agent.domain.text import one_line, sanitise
 from local_agent.tui.look.glyphs import UNICODE, Glyphs
@@ -71,6 +72,8 @@ class Question(LinesView, can_focus=True):
         self.source = text
         self.pictures = pictures
         self.mentioned = read_back(context)
+        self.noted = told_in(context)
+        """The notes that the model was told of with it."""
         self._asked_at = asked_at
         self._glyphs = glyphs
         self._cached: tuple[object, Sequence[Line]] = (None, ())
@@ -82,6 +85,7 @@ class Question(LinesView, can_focus=True):
         """Say when the question was stored, and what goes with it."""
         self._asked_at = stored.created_at
         self.mentioned = read_back(stored.context)
+        self.noted = told_in(stored.context)
         self.pictures = stored.pictures
         self._cached = (None, ())
         self.refresh(layout=True)
@@ -134,6 +138,9 @@ class Question(LinesView, can_focus=True):
         if self.mentioned:
             about = mentions(self.mentioned, self._glyphs)
             rows.extend(_drawn(row.content) for row in wrap(about, width - 2))
+        if self.noted:
+            told = f"told of {counted(len(self.noted), 'note')} of this folder"
+            rows.extend(_drawn(row.content) for row in wrap(Content.styled(told, "$text-muted"), width - 2))
         if self.wanted is not None:
             rows.append(decoration(marked_words(self.wanted, self._glyphs), "$text-muted"))
         bar = Content.styled(self._glyphs.bar + " ", "$text-error" if self.failed else "$text-primary")
