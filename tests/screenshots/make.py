@@ -40,6 +40,7 @@ from local_agent.tui.widgets.composer import Composer
 from tests.screenshots import work
 from tests.screenshots.story import DRAFT, MAIN, MODEL, OLDER, Past
 from tests.support.ollama_server import ModelSpec, OllamaServer
+from tests.tui.notes.shown import notes_screen
 from tests.tui.pilots import listening
 from tests.tui.uncertain import uncertain_calls
 
@@ -146,6 +147,12 @@ async def search_inside(pilot: Driver) -> None:
     await wait_for(pilot, MODEL)
     await pilot.press("ctrl+s", "slash", *"test")
     await wait_for(pilot, "Search inside", "▌")
+
+
+async def noted(pilot: Driver) -> None:
+    await wait_for(pilot, "second fixture shares")
+    assert isinstance(pilot.app, LocalAgentApp)
+    await notes_screen(pilot.app, pilot)
 
 
 async def runtime_view(pilot: Driver) -> None:
@@ -281,6 +288,7 @@ SCENES = (
     Scene("conversation", True, small_conversation, (SMALL,)),
     Scene("sessions", False, picker),
     Scene("search", False, search_inside),
+    Scene("notes", True, noted, works=True),
     Scene("runtime", True, runtime_view),
     Scene("models", True, model_picker),
     Scene("writing", True, writing),
