@@ -88,6 +88,15 @@ class Notes:
         gone = self.find(note_id)
         return replace(self, notes=tuple(note for note in self.notes if note is not gone))
 
+    def joined(self, others: Notes) -> Notes:
+        """With all of another folder's too, under numbers of their own where there are notes already."""
+        if not self.notes:
+            return replace(others, next_id=max(self.next_id, others.next_id))
+        known = {fold(note.text) for note in self.notes}
+        new = [note for note in others.notes if fold(note.text) not in known]
+        added = (replace(note, id=self.next_id + place) for place, note in enumerate(new))
+        return Notes((*self.notes, *added), self.next_id + len(new))
+
     def put_back(self, note: Note) -> Notes:
         """With one again that was deleted; the same where its id is there."""
         if any(each.id == note.id for each in self.notes):

@@ -15,6 +15,16 @@ class Workspace:
     git_root_commit: str | None = None
 
 
+class RecordedFolder(NamedTuple):
+    """A folder that sessions were held in."""
+
+    root: str
+    sessions: int
+    """How many that are not in the trash."""
+    last_activity: str
+    """UTC, ISO 8601."""
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """The process that holds a session's lease, as it described itself."""

@@ -31,6 +31,7 @@ from local_agent.runtime.journal import ConversationJournal
 from local_agent.runtime.library import Library
 from local_agent.runtime.machine import memory_bytes
 from local_agent.runtime.models import Models
+from local_agent.runtime.moved import MovedProjects
 from local_agent.runtime.notes import FolderNotes
 from local_agent.runtime.pictures import Pictures
 from local_agent.runtime.planning import Planner
@@ -70,8 +71,10 @@ class Runtime:
         self.asked = AskedBefore(store, self.workspace_root)
         self.library = Library(store, self.workspace_root)
         self.purging = Purging(store, paths)
+        self.moved = MovedProjects(store, paths, self.workspace_root)
         self.notes = FolderNotes(NotesFile(paths, self.workspace_root))
-        self._git_root_commit: str | None = None
+        self.git_root_commit: str | None = None
+        """The first commit of the folder's Git repository."""
 
     def adopt(self, settings: Settings, conversation: Conversation | None) -> None:
         """Work by other settings from the next turn on; hosts and engines stay until a restart."""
@@ -206,7 +209,7 @@ class Runtime:
 
     async def _started(self, on_wait: Callable[[bool], None] | None) -> Runtime:
         self._store.on_wait(on_wait)
-        self._git_root_commit = await asyncio.to_thread(git_root_commit, Path(self.workspace_root))
+        self.git_root_commit = await asyncio.to_thread(git_root_commit, Path(self.workspace_root))
         crash = await asyncio.to_thread(engine_crash_report, self.paths.engine_marker)
         left = await asyncio.to_thread(left_behind, self.paths.unsaved)
         unread = self.models.remembered()[1]
@@ -277,7 +280,7 @@ class Runtime:
                 model_pinned=planner.pinned,
                 mode=planner.mode,
                 headless=self.options.headless,
-                git_root_commit=self._git_root_commit,
+                git_root_commit=self.git_root_commit,
             )
 
         return birth

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from local_agent.domain.entries import ErrorRecord
-from local_agent.domain.sessions import ListPlace, SessionInfo, Workspace
-from local_agent.store import error_trail, forks, sessions
+from local_agent.domain.sessions import ListPlace, RecordedFolder, SessionInfo, Workspace
+from local_agent.store import error_trail, forks, moved, sessions
 from local_agent.store.gateway import Gateway
 from local_agent.store.holding import Holding
 
@@ -20,6 +20,24 @@ class Catalogue:
     async def workspace(self, root: str, git_root_commit: str | None = None) -> Workspace | None:
         """The recorded workspace of a folder; None before its first session or draft."""
         return await self._gateway.read(lambda db: sessions.workspace(db, root))
+
+    async def same_project(self, root: str, git_root_commit: str) -> list[RecordedFolder]:
+        """Other folders of the same repository with sessions; none where ``root`` is recorded already."""
+        return await self._gateway.read(lambda db: moved.same_project(db, root, git_root_commit))
+
+    async def relink(self, old_root: str, new_root: str, git_root_commit: str) -> None:
+        """Let one folder's sessions and drafts be another's. Raises ``SessionHeld``, and changes nothing."""
+
+        def work(db: Session) -> None:
+            for session_id in moved.sessions_of(db, old_root):
+                self._holding.require_free(db, sessions.by_id(db, session_id))
+            moved.relink(db, old_root, new_root, git_root_commit)
+
+        await self._gateway.write(work, "session.change")
+
+    async def record_folder(self, root: str, git_root_commit: str) -> None:
+        """Know a folder before its first session."""
+        await self._gateway.write(lambda db: moved.record(db, root, git_root_commit), "session.change")
 
     async def find(self, handle: str) -> SessionInfo:
         """``UsageError`` for what is no handle, ``UnknownSession`` (with the closest) for an unknown one."""

@@ -9,8 +9,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from local_agent.domain.drafts import Draft, Prompt, as_one
+from local_agent.domain.errors import LocalAgentError
 from local_agent.tui.conversation import opening
 from local_agent.tui.first_opening import open_runtime
+from local_agent.tui.look.quantities import counted
 
 if TYPE_CHECKING:
     from local_agent.runtime.runtime import Runtime
@@ -41,6 +43,8 @@ async def start(screen: ChatScreen) -> None:
     await ask_consent(screen, runtime)
     if runtime.wants_demo:
         await _fetch_demo(screen, runtime)
+    if runtime.options.resume is None:
+        await _offer_sessions(screen, runtime)
     await _first_conversation(screen, runtime, draft)
     # A conversation that opens takes the place of all that the transcript shows.
     for notice in runtime.startup_notices:
@@ -76,6 +80,27 @@ async def ask_consent(screen: ChatScreen, runtime: Runtime) -> bool:
         return False
     await runtime.allow_host(remember=answer is ConsentAnswer.ALWAYS)
     return True
+
+
+async def _offer_sessions(screen: ChatScreen, runtime: Runtime) -> None:
+    """Ask whether the sessions of a folder that this project seems to have moved from come along."""
+    commit = runtime.git_root_commit
+    if commit is None or not (runtime.saved and runtime.writable):
+        return
+    try:
+        old = await runtime.moved.find(commit)
+        if old is None:
+            return
+        from local_agent.tui.screens.moved import MovedAnswer, MovedDialog
+
+        answer = await screen.app.push_screen_wait(MovedDialog(old, glyphs=screen.glyphs))
+        if answer is MovedAnswer.BRING:
+            await runtime.moved.relink(old, commit)
+            screen.notify_line(f"{counted(old.sessions, 'session')} came along. Ctrl+S lists them.")
+        elif answer is MovedAnswer.LEAVE:
+            await runtime.moved.leave(commit)
+    except LocalAgentError as error:
+        screen.notify_line(str(error), "warning")
 
 
 async def use_demo(screen: ChatScreen) -> None:

@@ -30,6 +30,7 @@ from local_agent.domain.errors import LocalAgentError, StoreError
 from local_agent.domain.events import QuestionAsked
 from local_agent.domain.ledger import Execution
 from local_agent.domain.modes import Mode
+from local_agent.domain.sessions import RecordedFolder
 from local_agent.domain.tools import FileChange
 from local_agent.policy.rules import CommandPrefix, Rule, ToolPath
 from local_agent.tui.app import LocalAgentApp
@@ -43,6 +44,7 @@ from local_agent.tui.screens.draft_choice import DraftDialog
 from local_agent.tui.screens.held import HeldDialog
 from local_agent.tui.screens.host_consent import HostConsentDialog
 from local_agent.tui.screens.link import LinkDialog
+from local_agent.tui.screens.moved import MovedDialog
 from local_agent.tui.screens.not_opened import NotOpenedDialog
 from local_agent.tui.screens.paste import PasteScreen
 from local_agent.tui.screens.permissions import PermissionsScreen
@@ -249,6 +251,9 @@ OPENERS: dict[str, Opener] = {
     "LinkDialog": shown(lambda g: LinkDialog("https://example.org/a/rather/long/path?q=1", glyphs=g)),
     "ModelDetailsScreen": model_details,
     "ModelsScreen": press("ctrl+o"),
+    "MovedDialog": shown(
+        lambda g: MovedDialog(RecordedFolder("/home/me/old/api-server", 12, "2026-01-02"), glyphs=g)
+    ),
     "NotesScreen": notes_shown.notes_screen,
     "NotesScreen editing": notes_shown.edited_note,
     "NotOpenedDialog": shown(

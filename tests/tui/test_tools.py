@@ -193,6 +193,14 @@ def cards(chat: Chat) -> list[Card]:
     return list(chat.screen.transcript.query(Card))
 
 
+async def to_card(chat: Chat) -> None:
+    """Go from the composer to the only card, by key: it is the nearest once it has its place."""
+    (card,) = cards(chat)
+    await until(chat.pilot, lambda: card.region and chat.screen.focus_chain[-2:][0] is card)
+    await chat.pilot.press("tab")
+    await until(chat.pilot, lambda: chat.screen.focused is card)
+
+
 def rows(widgets: Sequence[Card], width: int) -> list[list[str]]:
     return [[line.content.plain for line in card.lines_for(width)] for card in widgets]
 
@@ -231,9 +239,7 @@ async def test_calls_look_the_same_live_and_resumed(home: Path) -> None:
 async def test_a_card_opens_by_key_and_click_and_is_read_whole(home: Path) -> None:
     async with turn(home) as (chat, view):
         await play(view, told([BASH], [TEXTS[2]]))
-        (card,) = cards(chat)
-        await chat.pilot.press("tab", "tab")  # past the question
-        assert card.has_focus
+        await to_card(chat)
         await chat.pilot.press("enter")
         await until(chat.pilot, lambda: "FAILED tests" in screen_text(chat.pilot))
         await chat.pilot.click(Card)
@@ -249,7 +255,8 @@ async def test_a_whole_output_that_was_dropped_is_said_to_be_gone(home: Path) ->
     dropped = replace(BASH, receipt=replace(BASH.receipt, output="ab" * 32))
     async with turn(home) as (chat, view):
         await play(view, told([dropped], [TEXTS[2]]))
-        await chat.pilot.press("tab", "tab", "v")
+        await to_card(chat)
+        await chat.pilot.press("v")
         await until(chat.pilot, lambda: isinstance(chat.app.screen, ViewerScreen))
         said = "The whole output is not there. This is what the model read of it:"
         await until(chat.pilot, lambda: said in screen_text(chat.pilot))

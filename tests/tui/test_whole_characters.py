@@ -106,6 +106,23 @@ async def test_the_cursor_stands_between_characters_whatever_one_does() -> None:
         edits()
 
 
+async def test_an_accent_on_a_folded_paste_goes_with_it() -> None:
+    app = Desk()
+    async with app.run_test(size=(60, 8)) as pilot:
+        composer = app.query_one(Composer)
+        token = composer._pastes.token("x\n" * 40)
+        for end in (f"{token}{token}\u0301", f"\u0600{token}"):
+            composer.load_text(f"a{end}")
+            composer.move_cursor((0, len(end) - 5))
+            assert composer.cursor_location[1] in boundaries(composer.text)
+            composer.move_cursor(composer.document.end)
+            await pilot.press("left")
+            assert composer.cursor_location[1] in boundaries(composer.text)
+            await pilot.press("delete")
+            assert composer.text == f"a{end}"[: composer.cursor_location[1]]
+            assert composer.text.count("pasted") == composer.text.count(token)
+
+
 @pytest.mark.parametrize("piece", [FAMILY, FLAG, TONED, ACCENTED, "\u0939\u093f"])
 async def test_a_key_moves_over_a_character_and_takes_it_whole(piece: str) -> None:
     app = Desk()

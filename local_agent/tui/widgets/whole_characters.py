@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.style import Style
 from rich.text import Text
@@ -30,7 +30,7 @@ class WholeCharacters(TextArea):
         """The nearest place at or before ``location`` where the cursor may stand."""
         row, column = location
         line = self.document.get_line(row)
-        for start, end in self.atoms(line):
+        for start, end in self._whole_atoms(line):
             if start < column < end:
                 return row, start
         return row, cluster_start(line, column)
@@ -39,7 +39,7 @@ class WholeCharacters(TextArea):
         """The nearest place at or behind ``location`` where the cursor may stand."""
         row, column = location
         line = self.document.get_line(row)
-        for start, end in self.atoms(line):
+        for start, end in self._whole_atoms(line):
             if start < column < end:
                 return row, end
         return row, cluster_end(line, column)
@@ -73,6 +73,10 @@ class WholeCharacters(TextArea):
 
     def get_cursor_word_right_location(self) -> Location:
         return self.behind(super().get_cursor_word_right_location())
+
+    def _whole_atoms(self, line: str) -> Iterator[Span]:
+        """With the accent that may stand on an end of one."""
+        return ((cluster_start(line, start), cluster_end(line, end)) for start, end in self.atoms(line))
 
     def _nearest(self, location: Location) -> Location:
         column = location[1]
