@@ -42,8 +42,8 @@ def find_here(startup: Startup, text: str, *arguments: str) -> lookup.Found:
     if not Path(found.workspace_root).is_dir():
         raise LocalAgentError(
             f"Session {found.handle} belongs to {folder}, which is gone.",
-            "Where the project is now, local-agent offers to bring its sessions along; "
-            f"until then read it with: local-agent session show {found.handle}",
+            "In the new folder of a Git project, local-agent offers to bring its sessions along. "
+            f"Read it with: local-agent session show {found.handle}",
         )
     command = " ".join(map(quoted, ("local-agent", *arguments)))
     raise LocalAgentError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
+from local_agent.cli.bundle import bundle, import_session
 from local_agent.cli.export import export
 from local_agent.cli.found import found_rows, search_remarks
 from local_agent.cli.handles import complete_handles, find_here, find_session
@@ -36,10 +37,12 @@ _json = click.option("--json", "as_document", is_flag=True, help="Print JSON.")
 
 @click.group()
 def session() -> None:
-    """List, search, read, fork, rename, export, repair and put away conversations."""
+    """List, search, read, fork, rename, export, bundle, repair and put away conversations."""
 
 
+session.add_command(bundle)
 session.add_command(export)
+session.add_command(import_session)
 session.add_command(purge)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -75,6 +76,16 @@ def read_regular(path: Path, limit: int) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ValueError("it is no file")
         return file.read(limit)
+
+
+def rename_to_new(scratch: Path, target: Path) -> None:
+    """A rename that replaces nothing, where the file system has hard links; else ``FileExistsError``."""
+    with suppress(PermissionError, NotImplementedError):
+        os.link(scratch, target)
+        return
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    scratch.rename(target)
 
 
 def sync_folder(folder: Path) -> None:

@@ -23,6 +23,7 @@ CommitName = Literal[
     "session.change",
     "session.create",
     "session.fork",
+    "session.import",
     "session.mark",
     "session.purge",
     "session.rename",

@@ -23,6 +23,7 @@ from local_agent.memory.notes_file import NotesFile
 from local_agent.objects.store import ObjectFolder, ObjectsInMemory
 from local_agent.runtime.asked import AskedBefore
 from local_agent.runtime.asking import HURRY_SECONDS
+from local_agent.runtime.bundling import Bundling
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.engines import Engines
 from local_agent.runtime.facts import RuntimeFacts, gather_facts
@@ -73,6 +74,7 @@ class Runtime:
         self.purging = Purging(store, paths)
         self.moved = MovedProjects(store, paths, self.workspace_root)
         self.notes = FolderNotes(NotesFile(paths, self.workspace_root))
+        self.bundling = Bundling(store, paths, self.workspace_root)
         self.git_root_commit: str | None = None
         """The first commit of the folder's Git repository."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from local_agent.domain.bundles import Rows, SettledRows
 from local_agent.domain.entries import ErrorRecord
 from local_agent.domain.sessions import ListPlace, RecordedFolder, SessionInfo, Workspace
-from local_agent.store import error_trail, forks, moved, sessions
+from local_agent.store import bundle, bundle_import, error_trail, forks, moved, sessions
 from local_agent.store.gateway import Gateway
 from local_agent.store.holding import Holding
 
@@ -72,6 +73,16 @@ class Catalogue:
         needs no lease.
         """
         return await self._gateway.write(lambda db: forks.fork(db, handle, title, at), "session.fork")
+
+    async def settled_rows(self, handle: str) -> SettledRows:
+        """What a bundle of a session holds of it, at one moment, whoever has the session."""
+        return await self._gateway.read(lambda db: bundle.read(db, handle))
+
+    async def take_in(self, rows: Rows, root: str, git_root_commit: str | None) -> SessionInfo:
+        """Write the rows of a bundle, which were found sound, as a new session of a folder."""
+        return await self._gateway.write(
+            lambda db: bundle_import.write(db, rows, root, git_root_commit), "session.import"
+        )
 
     async def rename(self, handle: str, title: str) -> None:
         """Set a title for good; as with the trash, ``SessionHeld`` while another process writes there."""

@@ -9,11 +9,11 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from local_agent.config.private_files import create_private, private_folder, sync_folder
+from local_agent.config.private_files import create_private, private_folder, rename_to_new, sync_folder
 from local_agent.domain.crashpoints import reach
 from local_agent.domain.errors import StoreError, UsageError
 from local_agent.domain.quoting import quoted
@@ -89,7 +89,7 @@ def copy(source: sqlite3.Connection, target: Path) -> None:
             made.execute("PRAGMA journal_mode = DELETE")
         _sync_file(scratch)
         reach("copy:before-rename")
-        _rename_to_new(scratch, target)
+        rename_to_new(scratch, target)
         sync_folder(target.parent)
         reach("copy:after-rename")
     finally:
@@ -174,16 +174,6 @@ def _write_new(source: BinaryIO, target: Path) -> None:
         shutil.copyfileobj(source, file)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _rename_to_new(scratch: Path, target: Path) -> None:
-    """A rename that replaces nothing, where the file system has hard links."""
-    with suppress(PermissionError, NotImplementedError):
-        os.link(scratch, target)
-        return
-    if os.path.lexists(target):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-    scratch.rename(target)
 
 
 def _sync_file(path: Path) -> None:

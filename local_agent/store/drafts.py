@@ -36,8 +36,7 @@ def save(db: Session, root: str, session_id: int | None, draft: Draft) -> None:
         db.add(row)
     _own(row)
     row.text = draft.text
-    row.queue = json.dumps([_stored(prompt) for prompt in draft.queue])
-    row.pictures = json.dumps(attachments.to_json(draft.pictures))
+    row.queue, row.pictures = _columns(draft)
     row.updated_at = utc_now()
 
 
@@ -55,7 +54,7 @@ def take(db: Session, root: str, session_id: int | None) -> Draft | None:
     if row is None:
         return None
     _own(row)
-    return _draft(row)
+    return draft_of(row.text, row.queue, row.pictures)
 
 
 def digests(db: Session) -> set[str]:
@@ -64,9 +63,21 @@ def digests(db: Session) -> set[str]:
     return {digest for texts in kept for text in texts for digest in _DIGEST.findall(text)}
 
 
-def _draft(row: DraftRow) -> Draft:
-    kept = attachments.from_json(attachments.loads(row.pictures))
-    return Draft(row.text, _queued(row.queue), kept)
+def draft_of(text: str, queue: str, pictures: str) -> Draft:
+    """Unsent work from its columns, without what can't be read."""
+    return Draft(text, _queued(queue), attachments.from_json(attachments.loads(pictures)))
+
+
+def is_whole(text: str, queue: str, pictures: str) -> bool:
+    """Whether these columns are what ``save`` writes of some draft."""
+    draft = draft_of(text, queue, pictures)
+    return not draft.empty and (queue, pictures) == _columns(draft)
+
+
+def _columns(draft: Draft) -> tuple[str, str]:
+    """Queue and pictures."""
+    queue = json.dumps([_stored(prompt) for prompt in draft.queue])
+    return queue, json.dumps(attachments.to_json(draft.pictures))
 
 
 def _stored(prompt: Prompt) -> object:

@@ -146,8 +146,11 @@ def _read(db: Session, where: ColumnElement[bool], calls: Calls | None = None) -
     if calls is None:
         calls = _calls(db, where)
     return [
-        _folded(
-            _bare(row, calls.get(row.entry_id, ()), changes.get(row.id, ()), findings.get(row.id, ())),
+        folded(
+            row,
+            calls.get(row.entry_id, ()),
+            changes.get(row.id, ()),
+            findings.get(row.id, ()),
             events.get(row.id, ()),
         )
         for row in rows
@@ -170,6 +173,17 @@ def _calls(db: Session, where: ColumnElement[bool]) -> Calls:
     query = select(EntryRow.id, EntryRow.calls)
     query = query.where(EntryRow.id.in_(select(ExecutionRow.entry_id).where(where)))
     return {key: calls_or_none(text) for key, text in _all(lambda: db.execute(query).all())}
+
+
+def folded(
+    row: ExecutionRow,
+    calls: Sequence[ToolCall],
+    changes: Sequence[FileChangeRow],
+    findings: Sequence[ReconciliationRow],
+    events: Sequence[ExecutionEventRow],
+) -> Execution:
+    """The execution that rows tell of; ``calls`` are those of its entry, ``events`` oldest first."""
+    return _folded(_bare(row, calls, changes, findings), events)
 
 
 def _bare(

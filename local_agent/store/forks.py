@@ -72,7 +72,7 @@ def insert(
     if turns is None:
         turns = parent.turn_count - (db.scalar(select(func.count()).where(*running)) or 0)
     row = SessionRow(
-        handle=_free_handle(db),
+        handle=free_handle(db),
         title=title or parent.title,
         title_source="person" if title else parent.title_source,
         workspace_id=parent.workspace_id,
@@ -110,7 +110,8 @@ def _settled_place(db: Session, session_id: int, entry_id: int) -> int:
     return node.id
 
 
-def _free_handle(db: Session) -> str:
+def free_handle(db: Session) -> str:
+    """A new handle that no session has."""
     while True:
         handle = new_handle()
         if db.scalar(select(SessionRow.id).where(SessionRow.handle == handle)) is None:

@@ -40,6 +40,7 @@ from local_agent.domain.moves import Scope
 from local_agent.domain.pictures import Picture
 from local_agent.domain.restoring import FilePlan, PlannedPath, RestoreIntent, Standing
 from local_agent.domain.tools import FileState
+from local_agent.runtime.bundling import checked_bundle
 from local_agent.runtime.conversation import Conversation
 from local_agent.runtime.runtime import Runtime
 from tests.support.pictures import drawn
@@ -87,6 +88,10 @@ async def every_commit(runtime: Runtime) -> None:
     forked = await runtime.library.fork(handle)
     await runtime.library.trash(forked.handle)
     await runtime.purging.purge(forked.handle)
+    bundle = Path(f"{handle}.bundle")
+    await runtime.bundling.write(handle, bundle, replace=True)
+    with checked_bundle(bundle) as checked:
+        await runtime.bundling.take_in(checked)
     conversation = await runtime.resume(handle)
     await _ask(conversation, 3)
     await _travel(conversation)
