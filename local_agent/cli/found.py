@@ -33,6 +33,9 @@ def search_remarks(page: SearchPage, typed: str, *, everywhere: bool) -> Iterato
     where = "" if everywhere else " here"
     yield f"Nothing says {one_line(typed, 60)!r}{where}. Try other words, or another language."
     if not everywhere:
-        yield f"In every folder: local-agent session search --all {quoted(one_line(typed, 60))}"
+        # What is too long to be shown whole, or can't be, is not to be typed from here.
+        exact = one_line(typed, 60) == typed
+        words = f"-- {quoted(typed)}" if exact else "WORDS"
+        yield f"In every folder: local-agent session search --all {words}"
     elif page.newest:
         yield "The newest sessions: local-agent session list --all"

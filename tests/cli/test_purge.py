@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from local_agent.domain.drafts import Draft, Prompt
+from local_agent.domain.modes import Mode
 from tests.cli.program import converse, opened, run, stored_session
-from tests.support.ollama_server import ModelSpec, OllamaServer
+from tests.support.ollama_server import ModelSpec, OllamaServer, Turn, call, think
 from tests.support.pictures import drawn
 
 WORD = "zyxplanted"
@@ -31,6 +32,7 @@ async def planted(url: str, home: Path, project: Path) -> tuple[str, str]:
         conversation = await converse(runtime, "What is shared?")
         fork = await runtime.library.fork(conversation.handle, "The fork")
         picture = await runtime.pictures.accept_bytes(drawn(), f"{WORD}.png")
+        await conversation.set_mode(Mode.AUTO)
         async for _ in conversation.ask(Prompt(f"Say {WORD}", (picture,))):
             pass
         await conversation.rename(f"All about {WORD}")
@@ -49,11 +51,16 @@ async def planted(url: str, home: Path, project: Path) -> tuple[str, str]:
 async def test_the_words_are_in_no_file_and_the_fork_lives(
     home: Path, project: Path, server: OllamaServer
 ) -> None:
-    server.models["llama3.2:3b"] = ModelSpec("llama3.2:3b", capabilities=("completion", "vision"))
-    server.script("shared answer", f"on {WORD}")
+    able = ("completion", "vision", "tools", "thinking")
+    server.models["llama3.2:3b"] = ModelSpec("llama3.2:3b", capabilities=able)
+    write = call("write", {"path": f"{WORD}.txt", "content": f"content {WORD}"})
+    server.script("shared answer", Turn(think(f"I think of {WORD}."), write), f"on {WORD}")
     handle, fork = await planted(server.url, home, project)
     said = json.loads(run("session", "show", fork, "--json", cwd=project).out)
     assert files_with(home)
+    assert (project / f"{WORD}.txt").read_text() == f"content {WORD}"
+    told = run("session", "show", handle, "--json", cwd=project).out
+    assert f"I think of {WORD}." in told and f"content {WORD}" in told
     assert list((home / "images" / "objects").rglob("*.*")) or list((home / "images").rglob("*"))
 
     refused = run("session", "purge", handle, "--confirm", handle, cwd=project)
