@@ -18,7 +18,7 @@ from local_agent.domain.notes import MOST_NOTES, Note, Notes
 from local_agent.domain.text import one_line
 
 MAX_BYTES = 4 * 1024 * 1024
-LOCK_SECONDS = 10.0
+LOCK_SECONDS = 30.0
 
 _PROPOSED = "proposed"
 _TEXTS = ("text", "session", "created", "updated", "state")

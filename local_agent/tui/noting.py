@@ -19,13 +19,22 @@ class Noting:
         self._screen = screen
         self._runtime = runtime
 
+    @property
+    def _untold(self) -> str:
+        """Why models hear of no note; empty where they do."""
+        if self._runtime.workshop.notes is not None:
+            return ""
+        why = "memory.notes is off" if self._runtime.saved else "Nothing is saved here"
+        return f"{why}: models are told of no notes."
+
     def open(self, *, only_inbox: bool = False, editing: int | None = None) -> None:
         """The notes; ``editing``: with one of them to be edited, or with a new one (0)."""
         from local_agent.tui.screens.notes import NotesScreen
 
-        told = self._runtime.settings.memory.notes and self._runtime.saved
         source, glyphs = self._runtime.notes, self._screen.glyphs
-        screen = NotesScreen(source, told=told, only_inbox=only_inbox, editing=editing, glyphs=glyphs)
+        screen = NotesScreen(
+            source, remark=self._untold, only_inbox=only_inbox, editing=editing, glyphs=glyphs
+        )
         self._screen.app.push_screen(screen)
 
     async def add(self, text: str) -> None:
@@ -36,7 +45,8 @@ class Noting:
         except LocalAgentError as error:
             self._screen.notify_line(str(error), "error")
         else:
-            self._screen.notify_line("Noted. /memory shows it; models hear of it with your next question.")
+            heard = self._untold or "Models hear of it with your next question."
+            self._screen.notify_line(f"Noted: /memory shows it. {heard}")
 
     async def delete(self, note_id: int) -> None:
         """Delete a note, and say what it said."""

@@ -78,12 +78,12 @@ class NotesScreen(Screen[None]):
         self,
         source: NotesSource,
         *,
-        told: bool = True,
+        remark: str = "",
         only_inbox: bool = False,
         editing: int | None = None,
         glyphs: Glyphs = UNICODE,
     ) -> None:
-        """``told``: whether models are told of notes. ``editing``: the note to begin with, or ``NEW``."""
+        """``remark``: what is said at first. ``editing``: the note to begin with, or ``NEW``."""
         super().__init__()
         self.filter_input = LineInput(id="filter", placeholder="type what a note says", compact=True)
         self.text_input = LineInput(
@@ -94,7 +94,7 @@ class NotesScreen(Screen[None]):
         self._about = Static(id="about", markup=False)
         self._line = Static(id="line", markup=False)
         self._source = source
-        self._told = told
+        self._remark = remark
         self._only_inbox = only_inbox
         self._first = editing
         self._glyphs = glyphs
@@ -114,7 +114,7 @@ class NotesScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.filter_input.focus()
-        self._say("" if self._told else "memory.notes is off: models are told of none of these.")
+        self._say(self._remark)
         self._begin()
 
     @property
@@ -207,7 +207,7 @@ class NotesScreen(Screen[None]):
 
     def action_undo(self) -> None:
         note = self._deleted.pop()
-        self._carry_out(self._source.put_back(note), "It is back.", at=note.id)
+        self._carry_out(self._source.put_back(note), "It is back.", brought_back=note)
 
     def action_close(self) -> None:
         if self.editing:
@@ -247,14 +247,23 @@ class NotesScreen(Screen[None]):
 
     @work(group="change")
     async def _carry_out(
-        self, changing: Awaitable[Notes], said: str, *, deleted: Note | None = None, at: int | None = None
+        self,
+        changing: Awaitable[Notes],
+        said: str,
+        *,
+        deleted: Note | None = None,
+        brought_back: Note | None = None,
     ) -> None:
-        if await self._take(changing):
-            self._deleted += [deleted] if deleted is not None else []
+        done = await self._take(changing)
+        # What can be brought back: what was deleted, and what could not be brought back.
+        undoable = deleted if done else brought_back
+        if undoable is not None:
+            self._deleted.append(undoable)
+        if done:
             self._say(said)
-            if at is not None:
-                self._point_at(at)
-            self.refresh_bindings()
+            if brought_back is not None:
+                self._point_at(brought_back.id)
+        self.refresh_bindings()
 
     async def _take(self, coming: Awaitable[Notes]) -> bool:
         """Show the notes as they are now; what failed is said, and what is typed stays."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from local_agent.config.settings import MemorySettings
 from local_agent.runtime.notes import FolderNotes
 from local_agent.tui.screens.notes import NotesScreen
 from local_agent.tui.screens.sessions import SessionsScreen
+from tests.runtime.opened import settings_for
 from tests.support.ollama_server import OllamaServer
 from tests.tui.chatting import Chat, chatting
 from tests.tui.notes.shown import fill
@@ -124,10 +127,39 @@ async def test_a_damaged_file_is_said_and_stays(home: Path) -> None:
         assert screen.editing and screen.text_input.value == "x" and notes.path.read_text() == "{"
 
 
+async def test_a_note_that_could_not_be_brought_back_can_be_once_it_is_possible(home: Path) -> None:
+    async with noted(home) as (chat, notes):
+        screen = await opened(chat)
+        await until(chat.pilot, lambda: screen.selected is not None)
+        await chat.pilot.press("down", "down", "f8")
+        await said(chat, "ctrl+z brings it back")
+        good = notes.path.read_text()
+        notes.path.write_text("{")
+        await chat.pilot.press("ctrl+z")
+        await said(chat, "can't be read")
+        notes.path.write_text(good)
+        await chat.pilot.press("ctrl+z")
+        await said(chat, "It is back.")
+        assert len(await texts(notes)) == 3
+
+
+async def test_it_is_said_where_models_hear_of_no_note(home: Path) -> None:
+    async with OllamaServer() as server:
+        off = replace(settings_for(server.url), memory=MemorySettings(notes=False))
+        async with chatting(home, server.url, settings=off) as chat:
+            await chat.ready()
+            await opened(chat)
+            await said(chat, "memory.notes is off: models are told of no notes.")
+        async with chatting(home, server.url, save=False) as chat:
+            await chat.ready()
+            await chat.send("/memory add One.")
+            await said(chat, "Nothing is saved here: models are told of no notes.")
+
+
 async def test_the_command_notes_deletes_and_edits_at_once(home: Path) -> None:
     async with noted(home, full=False) as (chat, notes):
         await chat.send("/memory add The port is 5544.")
-        await said(chat, "Noted. /memory shows it")
+        await said(chat, "Noted: /memory shows it. Models hear of it with your next question.")
         assert await texts(notes) == ["The port is 5544."]
         screen = await opened(chat, "/memory edit 1")
         await until(chat.pilot, lambda: screen.editing)
